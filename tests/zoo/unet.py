@@ -1,0 +1,69 @@
+"""Pipelines around a UNet."""
+
+from __future__ import annotations
+
+from diffusers import (
+    DDIMScheduler,
+    EulerDiscreteScheduler,
+    StableDiffusionPipeline,
+    StableDiffusionXLPipeline,
+    UNet2DConditionModel,
+)
+
+from . import parts
+from .tokens import clip_tokenizer
+
+# Stable Diffusion's training schedule, as published.
+BETAS = {"beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear", "steps_offset": 1}
+
+
+def unet(**more: object) -> UNet2DConditionModel:
+    return parts.liven(
+        UNet2DConditionModel(
+            block_out_channels=(16, 32),
+            down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
+            up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+            layers_per_block=1,
+            sample_size=8,
+            attention_head_dim=4,
+            norm_num_groups=4,
+            **more,
+        )
+    )
+
+
+@parts.deterministic
+def sd15() -> StableDiffusionPipeline:
+    tokenizer = clip_tokenizer()
+    return StableDiffusionPipeline(
+        vae=parts.vae(),
+        text_encoder=parts.clip(tokenizer),
+        tokenizer=tokenizer,
+        unet=unet(cross_attention_dim=32),
+        scheduler=DDIMScheduler(**BETAS, clip_sample=False, set_alpha_to_one=False),
+        safety_checker=None,
+        feature_extractor=None,
+        requires_safety_checker=False,
+    )
+
+
+@parts.deterministic
+def sdxl() -> StableDiffusionXLPipeline:
+    tokenizer, tokenizer_2 = clip_tokenizer(), clip_tokenizer(pad_token="!")
+    return StableDiffusionXLPipeline(
+        vae=parts.vae(scaling_factor=0.13025),
+        text_encoder=parts.clip(tokenizer),
+        text_encoder_2=parts.clip_projected(tokenizer_2),
+        tokenizer=tokenizer,
+        tokenizer_2=tokenizer_2,
+        unet=unet(
+            cross_attention_dim=64,  # both text encoders side by side
+            transformer_layers_per_block=(1, 2),
+            use_linear_projection=True,
+            addition_embed_type="text_time",
+            addition_time_embed_dim=8,
+            projection_class_embeddings_input_dim=32 + 6 * 8,  # pooled text and six sizes
+        ),
+        scheduler=EulerDiscreteScheduler(**BETAS, timestep_spacing="leading"),
+        add_watermarker=False,
+    )
