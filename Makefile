@@ -1,0 +1,42 @@
+# `make` alone lists what there is. PYTHON picks the interpreter the environment is made with.
+PYTHON ?= python3
+VENV   ?= .venv
+PY     := $(VENV)/bin/python
+STAMP  := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint format bench mini clean
+
+help:  ## this list
+	@grep -hE '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
+
+install: $(STAMP)  ## make .venv, with everything at the versions of constraints.txt
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable ".[test]" --constraint constraints.txt
+	touch $@
+
+demo: $(STAMP)  ## generate, count and correct a few pictures, here and now
+	$(PY) examples/demo.py
+
+test: lint  ## lint, types and every test
+	$(PY) -m pytest
+
+lint: $(STAMP)  ## ruff and mypy
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+format: $(STAMP)  ## let ruff mend what it can
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+bench: $(STAMP)  ## what ATHENA costs over the bare pipeline
+	$(PY) benchmarks/speed.py
+
+mini: $(STAMP)  ## train the embedded models again, all of them (hours)
+	$(PY) -m athena.mini.train all
+
+clean:  ## drop caches; .venv stays
+	rm -rf .pytest_cache .ruff_cache .mypy_cache build dist
