@@ -9,14 +9,21 @@ from typing import TypeVar
 
 import torch
 from diffusers import AutoencoderKL, DiffusionPipeline
-from transformers import CLIPTextConfig, CLIPTextModel, CLIPTextModelWithProjection, T5Config, T5EncoderModel
-from transformers import PreTrainedTokenizerBase
+from transformers import (
+    CLIPTextConfig,
+    CLIPTextModel,
+    CLIPTextModelWithProjection,
+    PreTrainedTokenizerBase,
+    T5Config,
+    T5EncoderModel,
+)
 
 Pipe = TypeVar("Pipe", bound=DiffusionPipeline)
+Module = TypeVar("Module", bound=torch.nn.Module)
 
 
 def deterministic(build: Callable[[], Pipe]) -> Callable[[], Pipe]:
-    """Build the same pipeline each time, quiet, in evaluation mode, and leave the global random state alone."""
+    """Build the same pipeline each time, quiet, for evaluation, and leave the global random state alone."""
 
     @functools.wraps(build)
     def seeded() -> Pipe:
@@ -32,8 +39,8 @@ def deterministic(build: Callable[[], Pipe]) -> Callable[[], Pipe]:
     return seeded
 
 
-def liven(module: torch.nn.Module, gain: float = 1.0) -> torch.nn.Module:
-    """Redraw every weight, std gain / sqrt(fan_in): freshly made DiTs end in zeros and would ignore their prompt."""
+def liven(module: Module, gain: float = 1.0) -> Module:
+    """Redraw every weight, std gain / sqrt(fan_in): fresh DiTs end in zeros and would ignore their prompt."""
     with torch.no_grad():
         for name, weight in module.named_parameters():
             if weight.ndim >= 2:
@@ -43,14 +50,14 @@ def liven(module: torch.nn.Module, gain: float = 1.0) -> torch.nn.Module:
     return module
 
 
-def vae(latent_channels: int = 4, scaling_factor: float = 0.18215, shift_factor: float | None = None) -> AutoencoderKL:
-    """8 pixels per latent, as in the real ones."""
+def vae(scaling_factor: float, shift_factor: float | None = None) -> AutoencoderKL:
+    """8 pixels per latent, as in the real ones; those for flow matching shift the latents too."""
     return AutoencoderKL(
         block_out_channels=(8, 8, 8, 8),
         down_block_types=("DownEncoderBlock2D",) * 4,
         up_block_types=("UpDecoderBlock2D",) * 4,
         layers_per_block=1,
-        latent_channels=latent_channels,
+        latent_channels=4,
         norm_num_groups=4,
         sample_size=64,
         scaling_factor=scaling_factor,

@@ -1,4 +1,4 @@
-"""Tokenizers made on the spot: every word of WORDS is one token, any other word is spelled letter by letter."""
+"""Tokenizers made on the spot: every word of WORDS is one token, any other word is spelled in pieces."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from functools import cache
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers import CLIPTokenizer, Qwen2Tokenizer, T5Tokenizer
 
-WORDS = """
+TEXT = """
 no one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
 eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
 a an the photo picture image of on in at with and wooden table grass street white background blurry
 apple apples cat cats dog dogs cup cups ball balls car cars bird birds circle circles kitten kittens
 system user assistant describe the image by detailing color shape size texture quantity text spatial
-relationships objects background think
-""".split()
+relationships objects background think Describe
+"""
+WORDS = TEXT.split()
 
 CHATML = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
@@ -24,8 +25,8 @@ CHATML = (
 
 
 @cache
-def _bpe(prefix: str, suffix: str, special: tuple[str, ...]) -> tuple[dict[str, int], tuple[tuple[str, str], ...]]:
-    """Train byte-pair merges until every word is a single token (a few milliseconds, always the same result)."""
+def _bpe(prefix: str, suffix: str, special: tuple[str, ...]) -> tuple[dict, list]:
+    """Train byte-pair merges until every word is a single token (milliseconds, always the same result)."""
     ending = {"end_of_word_suffix": suffix} if suffix else {}
     tokenizer = Tokenizer(models.BPE(**ending))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -39,7 +40,7 @@ def _bpe(prefix: str, suffix: str, special: tuple[str, ...]) -> tuple[dict[str, 
     )
     tokenizer.train_from_iterator([form + word for word in WORDS for form in {prefix, ""}], trainer)
     model = json.loads(tokenizer.to_str())["model"]
-    return model["vocab"], tuple(tuple(pair) for pair in model["merges"])
+    return model["vocab"], [tuple(pair) for pair in model["merges"]]
 
 
 def clip_tokenizer(pad_token: str = "<|endoftext|>") -> CLIPTokenizer:
@@ -49,11 +50,11 @@ def clip_tokenizer(pad_token: str = "<|endoftext|>") -> CLIPTokenizer:
 
 def t5_tokenizer() -> T5Tokenizer:
     """Unigram: a whole word always scores better than its letters."""
-    letters = [chr(code) for code in range(33, 127)]
+    letters = [chr(code) for code in range(33, 127)]  # printable ASCII
     special = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0)]
     words = [("▁" + word, -2.0) for word in dict.fromkeys(WORDS) if len(word) > 1]
-    spelled = [("▁", -20.0), *((letter, -20.0) for letter in letters), *(("▁" + letter, -20.0) for letter in letters)]
-    return T5Tokenizer(vocab=special + words + spelled, extra_ids=0, model_max_length=512)
+    spelled = [(piece, -20.0) for letter in letters for piece in (letter, "▁" + letter)]
+    return T5Tokenizer(vocab=special + words + [("▁", -20.0)] + spelled, extra_ids=0, model_max_length=512)
 
 
 def qwen_tokenizer() -> Qwen2Tokenizer:
