@@ -1,0 +1,252 @@
+"""The four verbs on any diffusers text-to-image pipeline: run, resume, estimate, decode.
+
+The pipe is entered by its own `__call__` every time. While it runs it is touched at three seams (its
+denoiser, `scheduler.step`, its text encoders); before and after that it is exactly as it was.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from athena.driver import traits
+from athena.driver.entry import Entry, Request, Steering, Stop
+from athena.driver.memo import EncoderMemo
+from athena.driver.rows import Call
+from athena.driver.snapshot import Row, State
+from athena.driver.taps import stepping, tapped, untouched
+from athena.errors import PipelineError
+
+
+class Driver:
+    """Drives one pipe. Verbs inside one `request()` share encoded prompts and first predictions."""
+
+    def __init__(self, pipe: Any) -> None:
+        self.pipe = pipe
+        self.parameters = check(pipe)
+        self._request: Request | None = None
+        self._silences: dict[Any, Any] = {}
+
+    # --- the verbs
+
+    def run(
+        self,
+        prompts: Sequence[str],
+        seeds: Sequence[int],
+        steering: Sequence[Steering | None] | Steering | None = None,
+        until: int | None = None,
+        **call: Any,
+    ) -> Any:
+        """Sample, optionally steered: to the end (the pipe's images), or for `until` steps (a `State` an image)."""
+        rows, shared = self.rows(prompts, seeds, **call)
+        several = [steering] * len(rows) if isinstance(steering, Steering) else steering
+        return self.sample(rows, shared, several, until, estimate=until is not None)
+
+    def resume(self, states: State | Sequence[State], **changed: Any) -> Any:
+        """Finish stopped runs, bit for bit as if they had never stopped."""
+        several = [states] if isinstance(states, State) else list(states)
+        return self.enter([s.row for s in several], {**several[0].call, **changed}, resumed=several)
+
+    def estimate(self, states: State | Sequence[State]) -> Any:
+        """What the images would be if the denoiser were right at this step: the clean estimates, decoded."""
+        several = [states] if isinstance(states, State) else list(states)
+        if any(s.clean is None for s in several):
+            raise PipelineError("these states were stopped without a clean estimate: run with estimate=True.")
+        clean = torch.cat([s.clean for s in several if s.clean is not None])
+        return self.decode(clean, several, output_type="pil")
+
+    def decode(self, latents: Tensor, like: Sequence[State] = (), **call: Any) -> Any:
+        """Let the pipe turn latents into images with its own code: every step muted, its result replaced."""
+        if like:
+            rows, shared = [s.row for s in like], {**like[0].call, **call}
+        else:
+            rows, shared = self.rows([""] * len(latents), [0] * len(latents), **call)
+        return self.enter(rows, shared, decoded=(latents,))
+
+    # --- what they are made of
+
+    def rows(self, prompts: Sequence[str], seeds: Sequence[int], **call: Any) -> tuple[list[Row], dict[str, Any]]:
+        """Part the pipe's arguments into those every image has its own of and those that all share."""
+        n = len(prompts)
+        own: list[dict[str, Any]] = [{} for _ in prompts]
+        shared = dict(call)
+        for name in call:
+            value = shared[name]
+            if name.startswith(traits.TEXTS) and isinstance(value, str | list | tuple):
+                values = [value] * n if isinstance(value, str) else list(value)
+            elif name == "latents" and isinstance(value, Tensor):
+                values = [value[i : i + 1] for i in range(len(value))]
+            else:
+                continue
+            if len(values) != n:
+                raise PipelineError(f"{name} has {len(values)} entries for {n} images: give one, or one an image.")
+            del shared[name]
+            for mine, one in zip(own, values, strict=True):
+                mine[name] = one
+        return [Row(p, s, o) for p, s, o in zip(prompts, seeds, own, strict=True)], shared
+
+    def sample(
+        self,
+        rows: Sequence[Row],
+        shared: dict[str, Any],
+        steering: Sequence[Steering | None] | None = None,
+        until: int | None = None,
+        estimate: bool = False,
+    ) -> Any:
+        """Like `run`, for rows that the caller keeps."""
+        several = [
+            s if s is not None and s.gamma != 0 and s.steps > 0 and s.control != row.prompt else None
+            for s, row in zip(steering or [None] * len(rows), rows, strict=True)
+        ]
+        with self.request():
+            control = self.listen(rows, shared, several) if any(several) else []
+            return self.enter(
+                rows, shared, until=until, estimate=estimate, steering=several, control=control
+            )
+
+    def listen(self, rows: Sequence[Row], shared: dict[str, Any], steering: Sequence[Steering | None]) -> list[Call]:
+        """The denoiser's arguments under the control prompts: one step of the pipe with nothing computed."""
+        request = self._open
+        if not all(row.key in request.first for row in rows):
+            self.enter(rows, shared, first_only=True)  # evaluated now instead of later: `Entry.recall` has it
+        controls = [
+            Row(s.control if s else row.prompt, row.seed, row.own, row.spent)
+            for s, row in zip(steering, rows, strict=True)
+        ]
+        entry = self.enter(controls, shared, listening=True)
+        return entry.heard  # type: ignore[no-any-return]
+
+    def rows_per_image(self, row: Row, shared: dict[str, Any]) -> int:
+        """How many rows the pipe sends through its denoiser for one image (two with guidance)."""
+        entry = self.enter([row], shared, listening=True)
+        return len(entry.heard[0].sample)
+
+    @contextmanager
+    def request(self, on_step: Callable[[int], None] | None = None) -> Iterator[Request]:
+        """A span in which each prompt is encoded once; nested requests join the outer one."""
+        if self._request is not None:
+            yield self._request
+            return
+        self._request = Request(silences=self._silences)
+        if on_step is not None:
+            self._request.on_step = on_step
+        try:
+            yield self._request
+        finally:
+            self._request = None
+
+    @property
+    def _open(self) -> Request:
+        assert self._request is not None
+        return self._request
+
+    def enter(self, rows: Sequence[Row], shared: dict[str, Any], **how: Any) -> Any:
+        """One call of the pipe. Gives its images, the states of a stopped run, or the entry that listened."""
+        began = perf_counter()
+        generators = [torch.Generator("cpu").manual_seed(row.seed) for row in rows]
+        with self.request() as request, ExitStack() as stack:
+            entry = Entry(request, self.pipe.scheduler, rows, shared, generators, **how)
+            stack.enter_context(untouched(self.pipe))
+            encoded = self.install(entry, stack)
+            call = self.arguments(rows, shared, generators, entry)
+            try:
+                images = self.pipe(**call).images
+            except Stop:
+                self.release()
+                images = None
+            except BaseException:
+                self.release()
+                raise
+            finally:
+                self.bill(rows, began, encoded)
+        if entry.listening or entry.first_only:
+            return entry
+        if entry.until is None:
+            return images
+        if not entry.states:
+            raise PipelineError(f"the pipe ended after {entry.calls} calls of its scheduler, before step {entry.until}.")
+        return entry.states
+
+    def install(self, entry: Entry, stack: ExitStack) -> Callable[[], int]:
+        """Lay the taps for one call; gives a function that says how many encoder calls were made since."""
+        components = {name: x for name, x in vars(self.pipe).items() if isinstance(x, torch.nn.Module)}
+        memos = []
+        for name, module in components.items():
+            if name in traits.DENOISERS:
+                stack.enter_context(tapped(module, partial(entry.denoise, module)))
+            elif name in traits.SIDE_NETWORKS:
+                stack.enter_context(tapped(module, partial(entry.side, module)))
+            elif name.startswith(traits.TEXT_ENCODERS):
+                memos.append(entry.request.memos.setdefault(name, EncoderMemo()))
+                stack.enter_context(tapped(module, memos[-1]))
+        stack.enter_context(stepping(self.pipe.scheduler, entry.step))
+        before = sum(memo.calls for memo in memos)
+        return lambda: sum(memo.calls for memo in memos) - before
+
+    def arguments(
+        self, rows: Sequence[Row], shared: dict[str, Any], generators: list[torch.Generator], entry: Entry
+    ) -> dict[str, Any]:
+        call = {**shared, "prompt": [row.prompt for row in rows], "generator": generators}
+        for name in rows[0].own:
+            values = [row.own[name] for row in rows]
+            call[name] = torch.cat(values) if isinstance(values[0], Tensor) else values
+        if "return_dict" in self.parameters:
+            call["return_dict"] = True
+        for name in ("callback_on_step_end", "callback"):
+            if call.get(name) is not None:
+                hidden = heard_once(call[name], entry)
+                if hasattr(call[name], "tensor_inputs"):
+                    call["callback_on_step_end_tensor_inputs"] = call[name].tensor_inputs
+                call[name] = hidden
+        self.pipe.set_progress_bar_config(disable=True)  # a pipe's own bar would count muted steps
+        return call
+
+    def release(self) -> None:
+        """What the pipe does at its own end, for a call that left early."""
+        free = getattr(self.pipe, "maybe_free_model_hooks", None)
+        if free is not None:
+            free()
+
+    def bill(self, rows: Sequence[Row], began: float, encoded: Callable[[], int]) -> None:
+        seconds, calls = (perf_counter() - began) / len(rows), encoded()
+        for row in rows:
+            row.spent["seconds"] += seconds  # type: ignore[assignment]
+            row.spent["text_encoder_calls"] += calls
+
+
+def heard_once(callback: Callable[..., Any], entry: Entry) -> Callable[..., Any]:
+    """The user's own callback, called for every step that is taken and for none that is passed over."""
+
+    def hidden(*args: Any, **kwargs: Any) -> Any:
+        passed = entry.resumed[0].calls if entry.resumed else 0  # the step it stopped in was not told yet
+        if entry.decoded is not None or entry.calls < passed:
+            return args[3] if len(args) > 3 else kwargs.get("callback_kwargs", {})
+        return callback(*args, **kwargs)
+
+    return hidden
+
+
+def check(pipe: Any) -> dict[str, inspect.Parameter]:
+    """The parameters of the pipe's call; an error when it is not one that can be driven."""
+    name = type(pipe).__name__
+    if not callable(pipe) or not hasattr(pipe, "scheduler"):
+        raise PipelineError(
+            f"expected a diffusers text-to-image pipeline, got {name}: load one with "
+            'athena.models.load("sdxl") or diffusers.DiffusionPipeline.from_pretrained(...).'
+        )
+    parameters = dict(inspect.signature(type(pipe).__call__).parameters)
+    missing = [x for x in ("prompt", "generator") if x not in parameters]
+    if missing:
+        raise PipelineError(f"{name} takes no {' and no '.join(missing)}: it is not a text-to-image pipeline.")
+    if not hasattr(pipe.scheduler, "step"):
+        raise PipelineError(f"the scheduler of {name} ({type(pipe.scheduler).__name__}) has no step().")
+    if not any(isinstance(getattr(pipe, d, None), torch.nn.Module) for d in traits.DENOISERS):
+        raise PipelineError(f"{name} has no denoiser under the names {', '.join(traits.DENOISERS)}.")
+    return parameters

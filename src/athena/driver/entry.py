@@ -1,0 +1,293 @@
+"""One entry into a pipe: what happens at the denoiser and at `scheduler.step` during a single call of it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Generator, Tensor
+
+from athena.driver import rows as rw
+from athena.driver.clean import clean_estimate, kind_of_prediction, noise_level
+from athena.driver.memo import EncoderMemo, silence
+from athena.driver.rows import Call, Layout, Tree
+from athena.driver.snapshot import Row, State, restore_scheduler, scheduler_states
+from athena.driver.taps import Forward, is_cached, own_cache
+from athena.errors import PipelineError, SettingsError
+from athena.steering import steer
+
+
+@dataclass(frozen=True)
+class Steering:
+    """Away from the control prompt, with strength gamma, for the first `steps` steps."""
+
+    control: str
+    gamma: float
+    steps: int
+
+
+class Stop(BaseException):  # not an Exception: no pipe may swallow it
+    """Leaves the pipe's loop early."""
+
+
+@dataclass
+class Request:
+    """What the entries of one request share."""
+
+    memos: dict[str, EncoderMemo] = field(default_factory=dict)
+    silences: dict[Any, Tree] = field(default_factory=dict)  # a row of zeros, by module and shape
+    first: dict[Any, list[Tree]] = field(default_factory=dict)  # step 0's predictions, by image
+    on_step: Callable[[int], None] = lambda images: None
+
+
+@dataclass
+class Entry:
+    """The state of one entry. `calls` counts `scheduler.step`, `nth` the denoiser calls since the last."""
+
+    request: Request
+    scheduler: Any
+    rows: Sequence[Row]
+    shared: dict[str, Any]
+    generators: list[Generator]
+    until: int | None = None
+    estimate: bool = False  # a stop that will be asked for its clean estimate
+    steering: Sequence[Steering | None] = ()
+    control: list[Call] = field(default_factory=list)  # the control prompts' calls of one step
+    resumed: Sequence[State] = ()
+    decoded: tuple[Tensor, ...] | None = None
+    listening: bool = False  # only note the calls of one step, compute nothing
+    first_only: bool = False  # leave before the first `scheduler.step`, having learned the first prediction
+
+    calls: int = 0
+    nth: int = 0
+    heard: list[Call] = field(default_factory=list)
+    states: list[State] = field(default_factory=list)
+    started: list[tuple[Call, Layout, rw.Difference]] = field(default_factory=list)
+
+    @property
+    def muted(self) -> bool:
+        passed = self.resumed[0].calls if self.resumed else 0
+        return self.listening or self.decoded is not None or self.calls < passed
+
+    @property
+    def order(self) -> int:
+        return int(getattr(self.scheduler, "order", 1))
+
+    # --- the denoiser
+
+    def denoise(self, module: torch.nn.Module, forward: Forward, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tree:
+        call = Call(args, kwargs)
+        layout = Layout.of(call)
+        nth, self.nth = self.nth, self.nth + 1
+        if self.calls == 0 and nth == 0:
+            self.check(layout)
+        if self.listening:
+            self.heard.append(call)
+        if self.muted:
+            return self.silent(module, forward, call, layout)
+        if self.calls < self.steered_calls and nth < len(self.control):
+            answer = self.steered(module, forward, call, layout, nth)
+        else:
+            answer = self.recall(nth, layout, module)
+            if answer is None:
+                answer = self.evaluate(forward, call, layout)
+                self.remember(nth, answer, call, layout, module)
+        return answer
+
+    def check(self, layout: Layout) -> None:
+        """Refuse what cannot work, before anything is computed."""
+        if layout.rows % len(self.rows):
+            raise PipelineError(
+                f"the denoiser was given {layout.rows} rows for {len(self.rows)} images: rows and images do "
+                "not match, so no image can be steered by itself. Try batch_size=1."
+            )
+        steps = ceil(len(self.scheduler.timesteps) / self.order)
+        if self.until is not None and not 1 <= self.until <= steps:
+            raise SettingsError(
+                f"estimate_step={self.until}, but this run has {steps} steps: choose 1 to {steps}, "
+                "or raise num_inference_steps."
+            )
+        if self.estimate:
+            kind_of_prediction(self.scheduler)
+
+    def side(self, module: torch.nn.Module, forward: Forward, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tree:
+        """A network beside the denoiser (ControlNet): silent when the denoiser is."""
+        call = Call(args, kwargs)
+        layout = Layout.of(call)
+        if self.muted:
+            return self.silent(module, forward, call, layout)
+        answer = forward(*args, **kwargs)
+        self.learn_silence(module, call, layout, answer)
+        return answer
+
+    def silent(self, module: torch.nn.Module, forward: Forward, call: Call, layout: Layout) -> Tree:
+        """Zeros in the shape of an answer; a module never heard before has to speak once."""
+        zeros = self.request.silences.get(voice(module, call))
+        if zeros is None:
+            answer = self.evaluate(forward, call, layout)
+            self.learn_silence(module, call, layout, answer)
+            return answer
+        return rw.take(zeros, [0] * layout.rows, Layout(1, layout.lists))
+
+    def learn_silence(self, module: torch.nn.Module, call: Call, layout: Layout, answer: Tree) -> None:
+        key = voice(module, call)
+        if key not in self.request.silences:
+            self.request.silences[key] = silence(answer, layout)
+
+    def evaluate(self, forward: Forward, call: Call, layout: Layout, images: Sequence[int] | None = None) -> Tree:
+        """Run the denoiser, and put every row on the bill of its image."""
+        bill = rw.images_of(layout.rows, len(self.rows)) if images is None else images
+        for image in bill:
+            self.rows[image].spent["denoiser_rows"] += 1
+        for image in set(bill):
+            self.rows[image].spent["denoiser_calls"] += 1
+        return forward(*call.args, **call.kwargs)
+
+    def remember(self, nth: int, answer: Tree, call: Call, layout: Layout, module: torch.nn.Module) -> None:
+        if self.calls == 0:
+            self.learn_silence(module, call, layout, answer)
+        if self.calls or is_cached(module):
+            return
+        for i, row in enumerate(self.rows):
+            mine = rw.take(answer, range(i, layout.rows, len(self.rows)), layout)
+            known = self.request.first.setdefault(row.key, [])
+            if len(known) == nth:
+                known.append(mine)
+
+    def recall(self, nth: int, layout: Layout, module: torch.nn.Module) -> Tree | None:
+        """The first prediction depends on prompt and noise alone: every restart from the same noise shares it."""
+        known = [self.request.first.get(row.key, []) for row in self.rows]
+        if self.calls or is_cached(module) or any(len(one) <= nth for one in known):
+            return None
+        each = layout.rows // len(self.rows)
+        by_image = rw.join([one[nth] for one in known], [Layout(each, layout.lists)] * len(known))
+        order = [row % len(self.rows) * each + row // len(self.rows) for row in range(layout.rows)]
+        return rw.take(by_image, order, layout)
+
+    # --- steering
+
+    @property
+    def steered_calls(self) -> int:
+        return max((s.steps for s in self.steering if s is not None), default=0) * self.order
+
+    def steered(
+        self, module: torch.nn.Module, forward: Forward, call: Call, layout: Layout, nth: int
+    ) -> Tree:
+        """Evaluate the prompt's rows and, of the control prompt's, those that differ from them."""
+        theirs = self.control[nth]
+        if self.calls == 0:
+            self.started.append((call, layout, rw.compare(call.tree, theirs.tree, layout)))
+        first, known_layout, difference = self.started[nth]
+        images = rw.images_of(layout.rows, len(self.rows))
+        chosen = [r for r in sorted(difference.rows) if self.strength(images[r])] if layout == known_layout else []
+        main = self.recall(nth, layout, module)
+        if not chosen:
+            return self.evaluate(forward, call, layout) if main is None else main
+        grafted = rw.graft(call.tree, theirs.tree, first.tree, layout)
+        part, part_layout = rw.take(grafted, chosen, layout), Layout(len(chosen), layout.lists)
+        bill = [images[r] for r in chosen]
+        if main is None and difference.joinable and not is_cached(module):
+            both = Call.from_tree(rw.join([call.tree, part], [layout, part_layout]))
+            whole = Layout(layout.rows + len(chosen), layout.lists)
+            answer = self.evaluate(forward, both, whole, [*images, *bill])
+            main = rw.take(answer, range(layout.rows), whole)
+            control = rw.take(answer, range(layout.rows, whole.rows), whole)
+        else:
+            main = self.evaluate(forward, call, layout) if main is None else main
+            with own_cache(module):
+                control = self.evaluate(forward, Call.from_tree(part), part_layout, bill)
+        self.remember(nth, main, call, layout, module)
+        gammas = [self.strength(image) for image in bill]
+        return steer_rows(main, control, chosen, gammas, call.sample)
+
+    def strength(self, image: int) -> float:
+        steering = self.steering[image]
+        return steering.gamma if steering and self.calls < steering.steps * self.order else 0.0
+
+    # --- the scheduler
+
+    def step(self, inner: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        index, self.calls, self.nth = self.calls, self.calls + 1, 0
+        if self.listening or self.first_only:
+            raise Stop
+        passed = self.resumed[0].calls if self.resumed else 0
+        last = self.until is not None and self.calls == min(self.until * self.order, len(self.scheduler.timesteps))
+        if index >= passed and self.decoded is None and not last:
+            answer = inner(*args, **kwargs)
+            self.request.on_step(len(self.rows))
+            return answer
+        given = inspect.signature(inner).bind_partial(*args, **kwargs).arguments
+        if self.decoded is not None:
+            return pack(self.decoded, given)
+        if index < passed:
+            return pack(self.inject() if self.calls == passed else (given["sample"],), given)
+        level = noise_level(self.scheduler, index, given["timestep"]) if self.estimate else None
+        answer = inner(*args, **kwargs)
+        self.request.on_step(len(self.rows))
+        clean = clean_estimate(self.scheduler, given["sample"], given["model_output"], level) if level else None
+        self.snapshot(unpack(answer), given["sample"], clean)
+        raise Stop
+
+    def snapshot(self, answer: tuple[Tensor, ...], sample: Tensor, clean: Tensor | None) -> None:
+        schedulers = scheduler_states(self.scheduler, sample)
+        for i, row in enumerate(self.rows):
+            one = slice(i, i + 1)
+            self.states.append(
+                State(
+                    row=row,
+                    step=self.until or 0,
+                    calls=self.calls,
+                    answer=tuple(x[one].clone() for x in answer),
+                    scheduler=schedulers[i],
+                    generator=self.generators[i].get_state(),
+                    clean=None if clean is None else clean[one].to(answer[0].dtype),
+                    call=self.shared,
+                )
+            )
+
+    def inject(self) -> tuple[Tensor, ...]:
+        """Put the stopped run back in place of the steps that were passed over."""
+        restore_scheduler(self.scheduler, [state.scheduler for state in self.resumed])
+        for generator, state in zip(self.generators, self.resumed, strict=True):
+            generator.set_state(state.generator)
+        return tuple(torch.cat(parts) for parts in zip(*(state.answer for state in self.resumed), strict=True))
+
+
+def voice(module: torch.nn.Module, call: Call) -> Any:
+    """What the shape of an answer depends on."""
+    x = call.sample[0]
+    return (id(module), tuple(x.shape), x.dtype, x.device)
+
+
+def unpack(answer: Any) -> tuple[Tensor, ...]:
+    """What `scheduler.step` returned, the next latents first."""
+    values = answer if isinstance(answer, tuple) else tuple(answer.values())
+    return tuple(x for x in values if isinstance(x, Tensor))
+
+
+def pack(answer: tuple[Tensor, ...], given: dict[str, Any]) -> Any:
+    """The same in the form the pipe asked for; LCM's loop takes two, so there are always two."""
+    if given.get("return_dict", True):
+        return SimpleNamespace(prev_sample=answer[0], pred_original_sample=answer[-1], denoised=answer[-1])
+    return answer if len(answer) > 1 else (answer[0], answer[0])
+
+
+def steer_rows(main: Tree, control: Tree, chosen: Sequence[int], gammas: Sequence[float], sample: Tree) -> Tree:
+    """Steer the chosen rows of the denoiser's answer and leave the others as they are (paper, alg. 2)."""
+    ours, theirs = rw.prediction(main), rw.prediction(control)
+    channels = sample[0].shape[0]
+    new = list(ours.unbind(0)) if isinstance(ours, Tensor) else list(ours)
+    for row, eps_hat, gamma in zip(chosen, theirs, gammas, strict=True):
+        eps = new[row]
+        if eps.shape[0] == 2 * channels:  # a learned variance in the second half is not steered
+            eps, rest = eps.chunk(2)
+            mean = steer(eps[None], eps_hat[None, :channels], gamma)[0]
+            new[row] = torch.cat([mean, rest])
+        else:
+            new[row] = steer(eps[None], eps_hat[None], gamma)[0]
+    return rw.with_prediction(main, torch.stack(new) if isinstance(ours, Tensor) else type(ours)(new))

@@ -1,0 +1,28 @@
+"""What diffusers' pipelines call their parts: the one table of names the driver knows.
+
+No class of a pipeline is named anywhere in this room; these are the names of attributes and arguments.
+"""
+
+DENOISERS = ("transformer", "unet", "transformer_2")  # their forward is the seam; the last is a second expert
+SIDE_NETWORKS = ("controlnet",)  # run once a step beside the denoiser, so they fall silent with it
+TEXT_ENCODERS = ("text_encoder", "image_encoder")  # by the beginning of the name: text_encoder_2, ...
+
+SAMPLE = ("hidden_states", "sample", "x")  # the noisy latents among the denoiser's arguments
+
+# Arguments that hold positions of tokens or pixels: their first dimension is never the sample.
+POSITIONS = frozenset({"img_ids", "txt_ids", "image_rotary_emb", "freqs_cis", "rotary_emb"})
+
+# Arguments that follow the latents through a side network: never what the prompt changed.
+FROM_SIDE_NETWORKS = frozenset(
+    {
+        "down_block_additional_residuals",
+        "mid_block_additional_residual",
+        "down_intrablock_additional_residuals",
+        "controlnet_block_samples",
+        "controlnet_single_block_samples",
+        "block_controlnet_hidden_states",
+    }
+)
+
+# Arguments of a pipeline's call of which every image has its own; `latents` besides.
+TEXTS = ("prompt", "negative_prompt")  # by the beginning of the name: prompt_2, negative_prompt_3, ...
