@@ -1,0 +1,149 @@
+"""One training loop for everything here: two one-thread workers, averaged gradients, cosine over time, EMA."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import Tensor, nn
+
+# Big short-lived tensors otherwise go through mmap each time, and half of a small CPU is spent in page faults.
+MALLOC = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "34359738368", "MALLOC_TOP_PAD_": "268435456"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long and how fast one model trains; the learning rate follows the time spent, not the steps."""
+
+    name: str
+    minutes: float
+    rate: float
+    batch: int
+    seed: int = 0
+    workers: int = 2
+    ema: float = 0.998
+    decay: float = 0.01
+    warmup: int = 100
+    bf16: bool = True
+    save_every: float = 120.0
+
+
+Build = Callable[[], nn.Module]
+Loss = Callable[[nn.Module, np.random.Generator, int, float], Tensor]  # (model, randomness, batch, progress 0..1)
+Report = Callable[[nn.Module, Path], dict[str, Any]]
+
+
+def _average(parameters: list[Tensor], workers: int) -> None:
+    if workers == 1:
+        return
+    grads = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
+    flat = torch.cat([g.reshape(-1) for g in grads])
+    dist.all_reduce(flat)
+    flat /= workers
+    for p, part in zip(parameters, flat.split([p.numel() for p in parameters]), strict=True):
+        p.grad = part.view_as(p)
+
+
+def _agree(value: float, workers: int) -> float:
+    """Rank 0's clock, so that all workers stop at the same step."""
+    if workers == 1:
+        return value
+    told = torch.tensor([value], dtype=torch.float64)
+    dist.broadcast(told, 0)
+    return float(told)
+
+
+def _worker(rank: int, plan: Plan, work: Path, build: Build, loss_of: Loss, report: Report | None) -> None:
+    torch.set_num_threads(1)
+    torch.manual_seed(plan.seed)
+    if plan.workers > 1:
+        store = f"file://{work / (plan.name + '.store')}"
+        dist.init_process_group("gloo", init_method=store, rank=rank, world_size=plan.workers)
+    model = build().train()
+    average = copy.deepcopy(model).requires_grad_(False).eval()
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW(parameters, lr=plan.rate, betas=(0.9, 0.99), weight_decay=plan.decay)
+    step, spent, saved = 0, 0.0, 0.0
+    checkpoint = work / f"{plan.name}.pt"
+    if checkpoint.exists():
+        state = torch.load(checkpoint, weights_only=True)
+        model.load_state_dict(state["model"])
+        average.load_state_dict(state["ema"])
+        optimizer.load_state_dict(state["optimizer"])
+        step, spent, saved = state["step"], state["spent"], state["spent"]
+    log = (work / f"{plan.name}.jsonl").open("a") if rank == 0 else None
+    last, running = time.monotonic(), 0.0
+    torch.manual_seed(plan.seed + 7919 * (rank + 1) + step)
+    while True:
+        now = time.monotonic()
+        spent = _agree(spent + now - last, plan.workers)
+        last = now
+        progress = spent / (60 * plan.minutes)
+        if progress >= 1:
+            break
+        rng = np.random.default_rng((plan.seed, rank, step))
+        with torch.autocast("cpu", torch.bfloat16, enabled=plan.bf16):
+            loss = loss_of(model, rng, plan.batch, progress)
+        loss.backward()  # type: ignore[no-untyped-call]
+        _average(parameters, plan.workers)
+        nn.utils.clip_grad_norm_(parameters, 1.0)
+        rate = plan.rate * min(1.0, (step + 1) / plan.warmup) * (0.5 + 0.5 * math.cos(math.pi * progress))
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        keep = min(plan.ema, (step + 1) / (step + 10))
+        with torch.no_grad():
+            for slow, fast in zip(average.parameters(), model.parameters(), strict=True):
+                slow.lerp_(fast, 1 - keep)
+        step += 1
+        running += (loss.item() - running) * (0.02 if step > 50 else 1 / step)
+        if log and step % 100 == 0:
+            seen = step * plan.batch * plan.workers
+            log.write(json.dumps({"step": step, "seen": seen, "minutes": spent / 60, "loss": running}) + "\n")
+            log.flush()
+        if rank == 0 and spent - saved > plan.save_every:
+            _save(checkpoint, model, average, optimizer, step, spent)
+            saved = spent
+    if rank == 0:
+        _save(checkpoint, model, average, optimizer, step, spent)
+        told = report(average, work) if report else {}
+        print(json.dumps({"name": plan.name, "steps": step, "minutes": round(spent / 60, 1), **told}), flush=True)
+    if plan.workers > 1:
+        dist.barrier()
+        dist.destroy_process_group()
+
+
+def _save(path: Path, model: nn.Module, average: nn.Module, optimizer: Any, step: int, spent: float) -> None:
+    state = {"model": model.state_dict(), "ema": average.state_dict(), "optimizer": optimizer.state_dict()}
+    torch.save({**state, "step": step, "spent": spent}, path.with_suffix(".tmp"))
+    os.replace(path.with_suffix(".tmp"), path)
+
+
+def fit(plan: Plan, work: Path, build: Build, loss_of: Loss, report: Report | None = None) -> None:
+    """Trains to the end of the plan, from the last checkpoint in `work` if there is one."""
+    work.mkdir(parents=True, exist_ok=True)
+    (work / f"{plan.name}.store").unlink(missing_ok=True)
+    os.environ.update(MALLOC)
+    arguments = (plan, work, build, loss_of, report)
+    if plan.workers == 1:
+        _worker(0, *arguments)
+    else:
+        mp.spawn(_worker, arguments, nprocs=plan.workers)  # type: ignore[no-untyped-call]
+
+
+def trained(work: Path, name: str, model: nn.Module) -> nn.Module:
+    """The averaged weights of a finished or interrupted run, in evaluation mode."""
+    model.load_state_dict(torch.load(work / f"{name}.pt", weights_only=True)["ema"])
+    return model.requires_grad_(False).eval()

@@ -1,0 +1,167 @@
+"""Draws the training pictures: emoji in a simple scene, each picture a pure function of its seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFilter, ImageFont
+
+from athena.mini.words import MAX_DRAWN, NOUN_NAMES, NOUNS, SCENES
+
+SIDE = 128
+FONT = Path("/usr/share/fonts/truetype/noto/NotoColorEmoji.ttf")  # Debian: fonts-noto-color-emoji (OFL 1.1)
+SIZES = tuple(range(22, 49, 2))  # pre-cut sprite sizes in pixels
+ANGLES = tuple(range(-24, 25, 8))
+PLAIN = len(SCENES)  # the scene number of a caption that names none
+
+Bytes = NDArray[np.uint8]
+Floats = NDArray[np.float32]
+
+# far colour, near colour of each scene's floor; then of the sky above its horizon, if it has one
+_FLOOR = {
+    0: ((132, 194, 92), (86, 160, 66)),
+    1: ((182, 142, 104), (140, 100, 70)),
+    2: ((128, 132, 140), (92, 96, 106)),
+    3: ((206, 152, 98), (180, 122, 72)),
+    4: ((246, 226, 172), (232, 204, 142)),
+    5: ((244, 248, 255), (214, 226, 244)),
+}
+_SKY = {0: (176, 222, 250), 1: (226, 206, 178), 2: (190, 206, 224), 3: (240, 226, 206), 4: (74, 170, 214), 5: (158, 190, 230)}
+_PLAIN = ((238, 222, 226), (220, 230, 244), (226, 240, 226), (246, 236, 212), (230, 224, 244), (222, 238, 240))
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One object in a picture: which noun, its centre and its size in pixels."""
+
+    noun: int
+    x: float
+    y: float
+    size: int
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a picture shows: its objects, and the scene they stand in."""
+
+    things: tuple[Thing, ...]
+    scene: int
+
+    def count(self, noun: int) -> int:
+        """How many objects of one noun the picture holds."""
+        return sum(thing.noun == noun for thing in self.things)
+
+
+@lru_cache(maxsize=64)
+def _glyph(noun: int) -> Image.Image:
+    """The emoji of a noun, trimmed and centred on a square."""
+    font = ImageFont.truetype(str(FONT), 109)  # the font holds bitmaps of this one size
+    sheet = Image.new("RGBA", (160, 160))
+    ImageDraw.Draw(sheet).text((10, 10), NOUNS[NOUN_NAMES[noun]][1], font=font, embedded_color=True)
+    cut = sheet.crop(sheet.getbbox())
+    side = max(cut.size)
+    square = Image.new("RGBA", (side, side))
+    square.paste(cut, ((side - cut.width) // 2, (side - cut.height) // 2))
+    return square
+
+
+@lru_cache(maxsize=None)
+def sprite(noun: int, size: int, angle: int, flip: bool) -> tuple[Floats, Floats]:
+    """Colour (premultiplied, 0..255) and what it lets through (0..1) of one sprite on its soft shadow."""
+    glyph = _glyph(noun)
+    if flip:
+        glyph = glyph.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+    glyph = glyph.rotate(angle, Image.Resampling.BICUBIC, expand=True)
+    scale = size / max(glyph.getbbox()[2] - glyph.getbbox()[0], glyph.getbbox()[3] - glyph.getbbox()[1])
+    glyph = glyph.resize((round(glyph.width * scale), round(glyph.height * scale)), Image.Resampling.LANCZOS)
+    pad = 4
+    canvas = Image.new("RGBA", (glyph.width + 2 * pad, glyph.height + 2 * pad))
+    shadow = Image.new("L", canvas.size)
+    shadow.paste(glyph.getchannel("A").point(lambda a: int(a * 0.34)), (pad + 1, pad + 2))
+    canvas.putalpha(shadow.filter(ImageFilter.GaussianBlur(1.8)))
+    canvas.alpha_composite(glyph, (pad, pad))
+    pixels = np.asarray(canvas, dtype=np.float32)
+    alpha = pixels[..., 3:] / 255
+    return pixels[..., :3] * alpha, 1 - alpha
+
+
+def backdrop(scene: int, rng: np.random.Generator) -> Floats:
+    """A smooth background of one scene, with small random differences."""
+    rows = np.linspace(0, 1, SIDE, dtype=np.float32)[:, None]
+    tint = rng.uniform(-7, 7, 3).astype(np.float32)
+    if scene == PLAIN:
+        top, bottom = (np.array(_PLAIN[i], np.float32) for i in rng.integers(0, len(_PLAIN), 2))
+        return np.repeat((top + (bottom - top) * rows + tint)[:, None], SIDE, 1)
+    far, near = (np.array(colour, np.float32) for colour in _FLOOR[scene])
+    horizon = int(rng.integers(8, 26))
+    floor = far + (near - far) * np.clip((rows * SIDE - horizon) / (SIDE - horizon), 0, 1)
+    picture = np.repeat((floor + tint)[:, None], SIDE, 1)
+    blend = np.clip((rows[:, 0] * SIDE - horizon) / 3 + 0.5, 0, 1)[:, None, None]
+    picture = np.array(_SKY[scene], np.float32) * (1 - blend) + picture * blend
+    columns = np.arange(SIDE, dtype=np.float32)
+    if scene == 2:  # a dashed line down the road
+        middle = float(rng.uniform(40, 88))
+        dash = np.clip(3.0 - np.abs(columns - middle), 0, 1)[None] * ((np.arange(SIDE) // 16 % 2 == 0) & (np.arange(SIDE) > horizon))[:, None]
+        picture += 70 * dash[..., None].astype(np.float32)
+    if scene == 3:  # the seams between the boards
+        for seam in range(horizon + 14, SIDE, 28):
+            picture[seam : seam + 2] -= 24
+    if scene == 4:  # a line of foam where the sea ends
+        picture[horizon - 1 : horizon + 2] += 40
+    return picture
+
+
+def place(sizes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64] | None:
+    """Random centres that keep objects apart, or None when the last one found no room."""
+    centres = np.zeros((len(sizes), 2))
+    for i, size in enumerate(sizes):
+        half = size / 2 + 1
+        tries = rng.uniform([half, half + 4], [SIDE - half, SIDE - half], (60, 2))
+        gaps = np.linalg.norm(tries[:, None] - centres[None, :i], axis=-1) - 0.5 * 1.0 * (size + sizes[:i])
+        free = np.flatnonzero((gaps > 0).all(axis=1))
+        if not len(free):
+            return None
+        centres[i] = tries[free[0]]
+    return centres
+
+
+def compose(nouns: list[int], scene: int, rng: np.random.Generator) -> Scene:
+    """Places the objects; when they do not fit, all of them shrink a little and it tries again."""
+    largest = min(46.0, 98.0 / max(1, len(nouns)) ** 0.5)
+    while True:
+        base = rng.uniform(max(22.0, 0.68 * largest), largest)
+        raw = base * rng.uniform(0.9, 1.08, len(nouns))
+        sizes = np.clip(2 * np.round(raw / 2), SIZES[0], SIZES[-1]).astype(np.int64)
+        centres = place(sizes, rng)
+        if centres is not None:
+            things = zip(nouns, centres, sizes, strict=True)
+            return Scene(tuple(Thing(noun, float(c[0]), float(c[1]), int(s)) for noun, c, s in things), scene)
+        largest = max(22.0, largest * 0.97)
+
+
+def draw(scene: Scene, rng: np.random.Generator) -> Bytes:
+    """The picture, SIDE x SIDE x 3, objects lower in the picture drawn over those behind."""
+    picture = backdrop(scene.scene, rng)
+    for thing in sorted(scene.things, key=lambda t: t.y):
+        angle = ANGLES[int(rng.integers(len(ANGLES)))]
+        colour, through = sprite(thing.noun, thing.size, angle, bool(rng.integers(2)))
+        height, width = through.shape[:2]
+        top, left = round(thing.y - height / 2), round(thing.x - width / 2)
+        t, l, b, r = max(0, top), max(0, left), min(SIDE, top + height), min(SIDE, left + width)
+        part = (slice(t - top, b - top), slice(l - left, r - left))
+        picture[t:b, l:r] = picture[t:b, l:r] * through[part] + colour[part]
+    bytes_: Bytes = np.clip(picture + 0.5, 0, 255).astype(np.uint8)
+    return bytes_
+
+
+def render(seed: int, nouns: list[int] | None = None, scene: int | None = None) -> tuple[Bytes, Scene]:
+    """One picture: the given nouns (one entry an object), or 0..12 of one noun, in the given scene or any."""
+    rng = np.random.default_rng(seed)
+    if nouns is None:
+        nouns = [int(rng.integers(len(NOUN_NAMES)))] * int(rng.integers(0, MAX_DRAWN + 1))
+    layout = compose(nouns, int(rng.integers(len(SCENES) + 1)) if scene is None else scene, rng)
+    return draw(layout, rng), layout
