@@ -1,7 +1,7 @@
 """The only room that touches diffusers: sampling stopped, resumed, steered and looked at."""
 
 from athena.driver.driver import Driver
-from athena.driver.entry import Steering
+from athena.driver.entry import Steering, TooManyRows
 from athena.driver.snapshot import Row, State
 
-__all__ = ["Driver", "Row", "State", "Steering"]
+__all__ = ["Driver", "Row", "State", "Steering", "TooManyRows"]

@@ -99,34 +99,31 @@ class Driver:
         steering: Sequence[Steering | None] | None = None,
         until: int | None = None,
         estimate: bool = False,
+        most_rows: int | None = None,
     ) -> Any:
-        """Like `run`, for rows that the caller keeps."""
+        """Like `run`, for rows that the caller keeps; `TooManyRows` when the batch is too large for one call."""
         several = [
             s if s is not None and s.gamma != 0 and s.steps > 0 and s.control != row.prompt else None
             for s, row in zip(steering or [None] * len(rows), rows, strict=True)
         ]
         with self.request():
-            control = self.listen(rows, shared, several) if any(several) else []
-            return self.enter(
-                rows, shared, until=until, estimate=estimate, steering=several, control=control
-            )
+            limits = {"until": until, "estimate": estimate, "most_rows": most_rows}
+            control = self.listen(rows, shared, several, **limits) if any(several) else []
+            return self.enter(rows, shared, steering=several, control=control, **limits)
 
-    def listen(self, rows: Sequence[Row], shared: dict[str, Any], steering: Sequence[Steering | None]) -> list[Call]:
+    def listen(
+        self, rows: Sequence[Row], shared: dict[str, Any], steering: Sequence[Steering | None], **limits: Any
+    ) -> list[Call]:
         """The denoiser's arguments under the control prompts: one step of the pipe with nothing computed."""
         request = self._open
         if not all(row.key in request.first for row in rows):
-            self.enter(rows, shared, first_only=True)  # evaluated now instead of later: `Entry.recall` has it
+            self.enter(rows, shared, first_only=True, **limits)  # evaluated now, not later: `recall` has it
         controls = [
             Row(s.control if s else row.prompt, row.seed, row.own, row.spent)
             for s, row in zip(steering, rows, strict=True)
         ]
         entry = self.enter(controls, shared, listening=True)
         return entry.heard  # type: ignore[no-any-return]
-
-    def rows_per_image(self, row: Row, shared: dict[str, Any]) -> int:
-        """How many rows the pipe sends through its denoiser for one image (two with guidance)."""
-        entry = self.enter([row], shared, listening=True)
-        return len(entry.heard[0].sample)
 
     @contextmanager
     def request(self, on_step: Callable[[int], None] | None = None) -> Iterator[Request]:
@@ -141,6 +138,11 @@ class Driver:
             yield self._request
         finally:
             self._request = None
+
+    @property
+    def rows_per_image(self) -> int | None:
+        """How many rows the pipe sends through its denoiser for one image, once this request has seen it."""
+        return self._request.each if self._request else None
 
     @property
     def _open(self) -> Request:

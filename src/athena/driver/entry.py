@@ -31,6 +31,10 @@ class Steering:
     steps: int
 
 
+class TooManyRows(Exception):
+    """The batch is larger than `most_rows` allows: make it smaller and enter again."""
+
+
 class Stop(BaseException):  # not an Exception: no pipe may swallow it
     """Leaves the pipe's loop early."""
 
@@ -42,6 +46,7 @@ class Request:
     memos: dict[str, EncoderMemo] = field(default_factory=dict)
     silences: dict[Any, Tree] = field(default_factory=dict)  # a row of zeros, by module and shape
     first: dict[Any, list[Tree]] = field(default_factory=dict)  # step 0's predictions, by image
+    each: int | None = None  # rows an image, once the denoiser was called
     on_step: Callable[[int], None] = lambda images: None
 
 
@@ -61,6 +66,7 @@ class Entry:
     resumed: Sequence[State] = ()
     decoded: tuple[Tensor, ...] | None = None
     listening: bool = False  # only note the calls of one step, compute nothing
+    most_rows: int | None = None  # in one call of the denoiser
     first_only: bool = False  # leave before the first `scheduler.step`, having learned the first prediction
 
     calls: int = 0
@@ -106,6 +112,9 @@ class Entry:
                 f"the denoiser was given {layout.rows} rows for {len(self.rows)} images: rows and images do "
                 "not match, so no image can be steered by itself. Try batch_size=1."
             )
+        self.request.each = layout.rows // len(self.rows)
+        if self.most_rows is not None and layout.rows > self.most_rows and len(self.rows) > 1:
+            raise TooManyRows
         steps = ceil(len(self.scheduler.timesteps) / self.order)
         if self.until is not None and not 1 <= self.until <= steps:
             raise SettingsError(
@@ -191,9 +200,10 @@ class Entry:
         grafted = rw.graft(call.tree, theirs.tree, first.tree, layout)
         part, part_layout = rw.take(grafted, chosen, layout), Layout(len(chosen), layout.lists)
         bill = [images[r] for r in chosen]
-        if main is None and difference.joinable and not is_cached(module):
+        whole = Layout(layout.rows + len(chosen), layout.lists)
+        fits = self.most_rows is None or whole.rows <= self.most_rows or len(self.rows) == 1
+        if main is None and difference.joinable and fits and not is_cached(module):
             both = Call.from_tree(rw.join([call.tree, part], [layout, part_layout]))
-            whole = Layout(layout.rows + len(chosen), layout.lists)
             answer = self.evaluate(forward, both, whole, [*images, *bill])
             main = rw.take(answer, range(layout.rows), whole)
             control = rw.take(answer, range(layout.rows, whole.rows), whole)

@@ -1,0 +1,11 @@
+"""Counting objects in images: a function of an image and a noun.
+
+    counter = athena.counters.load("grounding-dino")
+    counter([image], ["apple"])                              # one supervision.Detections an image
+    athena.Athena(pipe, lambda image, noun: my_count(image, noun))    # any function is a counter too
+"""
+
+from athena.counters.base import Counter, FunctionCounter, Scripted, as_counter, count
+from athena.counters.registry import COUNTERS, load
+
+__all__ = ["COUNTERS", "Counter", "FunctionCounter", "Scripted", "as_counter", "count", "load"]

@@ -1,0 +1,93 @@
+"""What a counter is, and how a plain function becomes one."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from athena.errors import CounterError
+
+
+@runtime_checkable
+class Counter(Protocol):
+    """Counts a batch: `counter(images, nouns)` gives one answer an image.
+
+    An answer is a `supervision.Detections` whose boxes name the noun, or just their number. What tells
+    a counter from a plain function f(image, noun) -> int is its `name`.
+    """
+
+    name: str
+
+    def __call__(self, images: Sequence[Any], nouns: Sequence[str]) -> Sequence[Any]: ...
+
+
+@dataclass(frozen=True)
+class FunctionCounter:
+    """A plain function of one image and one noun."""
+
+    function: Callable[[Any, str], Any]
+    name: str
+
+    def __call__(self, images: Sequence[Any], nouns: Sequence[str]) -> list[Any]:
+        return [self.function(image, noun) for image, noun in zip(images, nouns, strict=True)]
+
+
+class Scripted:
+    """Answers with the counts it was given, in order: for tests, as httpx has its MockTransport."""
+
+    def __init__(self, counts: Sequence[int], name: str = "scripted") -> None:
+        self.counts, self.name = list(counts), name
+        self.seen: list[tuple[Any, str]] = []
+
+    def __call__(self, images: Sequence[Any], nouns: Sequence[str]) -> list[int]:
+        answers = []
+        for image, noun in zip(images, nouns, strict=True):
+            if len(self.seen) == len(self.counts):
+                raise CounterError(
+                    f"the scripted counter has told all its {len(self.counts)} counts and is asked once more."
+                )
+            answers.append(self.counts[len(self.seen)])
+            self.seen.append((image, noun))
+        return answers
+
+
+def as_counter(counter: Any) -> Counter:
+    """A name, a `Counter` or a plain function, as a `Counter`; anything else is an error."""
+    if isinstance(counter, str):
+        from athena.counters.registry import load
+
+        return load(counter)
+    expected = 'a counter is a name ("mini", "grounding-dino"), a Counter, or a function f(image, noun) -> int'
+    if not callable(counter) or isinstance(counter, type):
+        raise CounterError(f"{expected}; got {counter!r}.")
+    if isinstance(getattr(counter, "name", None), str):
+        return counter  # type: ignore[no-any-return]
+    try:
+        inspect.signature(counter).bind("image", "noun")
+    except TypeError as error:
+        raise CounterError(f"{expected}; {counter!r} cannot be called with two arguments: {error}.") from None
+    except ValueError:
+        pass  # a builtin without a signature: it will show when it is called
+    return FunctionCounter(counter, getattr(counter, "__name__", type(counter).__name__))
+
+
+def count(counter: Counter, images: Sequence[Any], nouns: Sequence[str]) -> list[tuple[int, Any]]:
+    """The number of objects in each image, and the detections where the counter gives them."""
+    answers = list(counter(images, nouns))
+    if len(answers) != len(images):
+        raise CounterError(f'counter "{counter.name}" gave {len(answers)} answers for {len(images)} images.')
+    return [_number(answer, counter.name) for answer in answers]
+
+
+def _number(answer: Any, name: str) -> tuple[int, Any]:
+    if hasattr(answer, "xyxy"):
+        return len(answer), answer
+    whole = hasattr(answer, "__index__") and not isinstance(answer, bool)
+    if not whole or int(answer) < 0:
+        raise CounterError(
+            f'counter "{name}" answered {answer!r}: expected a whole number from 0, or supervision.Detections. '
+            "(A counter of whole batches needs an attribute `name`; without it, it is called as f(image, noun).)"
+        )
+    return int(answer), None

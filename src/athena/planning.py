@@ -1,0 +1,204 @@
+"""A request, checked: everything that can be refused before any denoising is refused here."""
+
+from __future__ import annotations
+
+import inspect
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from math import isfinite
+from typing import Any
+
+from athena import models, strategies
+from athena.driver import Driver, Row, State, Steering
+from athena.errors import SettingsError, UnknownName
+from athena.prompts import CountPrompt, parse_prompt
+from athena.strategies import Finish, Probe, Strategy
+from athena.types import Attempt, Cost
+
+SPENT = ("denoiser_calls", "denoiser_rows", "text_encoder_calls", "seconds")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The keyword arguments of a call that are ours; all others go to the strategy or to the pipe."""
+
+    strategy: str | Callable[..., Strategy] = "adaptive"
+    seed: int | Sequence[int] | None = None
+    gamma: float | None = None
+    steer_steps: int | None = None
+    estimate_step: int | None = None
+    object: Any = None
+    count: Any = None
+    num_images_per_prompt: int = 1
+    batch_size: int | None = None
+    progress: bool | None = None
+
+
+OURS = tuple(Options.__dataclass_fields__)
+
+
+@dataclass(eq=False)
+class Task:
+    """One image on its way: its strategy, what that wants next, and what it has seen."""
+
+    index: int
+    ask: CountPrompt
+    seed: int
+    strategy: Strategy
+    own: dict[str, Any]
+    wants: Probe | Finish | Attempt | None = None
+    attempts: list[Attempt] = field(default_factory=list)
+    states: dict[int, State] = field(default_factory=dict)  # by attempt
+    rows: dict[int, Row] = field(default_factory=dict)  # by noise
+    counted: int = 0
+    decoded: int = 0
+
+    def advance(self, attempt: Attempt | None) -> None:
+        """Tell the strategy what its last probe showed, and note what it wants now."""
+        try:
+            self.wants = next(self.strategy) if attempt is None else self.strategy.send(attempt)
+        except StopIteration as done:
+            self.wants = done.value
+        if not isinstance(self.wants, Probe | Finish | Attempt):
+            raise SettingsError(
+                f"the strategy gave {self.wants!r}: yield Probe(...), and return Finish(...) or one of its attempts."
+            )
+        if isinstance(self.wants, Attempt) and not any(a is self.wants for a in self.attempts):
+            raise SettingsError("the strategy returned an attempt it was not given: return one that a yield gave.")
+
+    def row(self) -> Row:
+        noise = self.wants.noise if isinstance(self.wants, Probe | Finish) else 0
+        if noise not in self.rows:
+            self.rows[noise] = Row(self.ask.text, derived(self.seed, noise), self.own)
+        return self.rows[noise]
+
+    def steering(self, steps: int) -> Steering | None:
+        wants = self.wants
+        if not isinstance(wants, Probe | Finish) or wants.control is None:
+            return None
+        return Steering(wants.control.text, strength(wants.gamma), steps)
+
+    def attempt(self, steering: Steering | None, count: int | None) -> Attempt:
+        """Note one more trajectory."""
+        control, gamma = (steering.control, steering.gamma) if steering else (None, 0.0)
+        self.attempts.append(Attempt(control, gamma, self.row().seed, count))
+        return self.attempts[-1]
+
+    def cost(self) -> Cost:
+        spent = {name: sum(row.spent[name] for row in self.rows.values()) for name in SPENT}
+        return Cost(**spent, vae_decodes=self.decoded, counter_calls=self.counted)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Plan:
+    tasks: list[Task]
+    shared: dict[str, Any]  # the pipe's arguments that all images share
+    settings: models.Settings
+    steps: int
+    strategy: str
+
+
+def make(prompt: Any, options: Options, rest: dict[str, Any], driver: Driver, preset: models.Preset) -> Plan:
+    """Check a call of `Athena` and lay out its images."""
+    function, name = strategies.find(options.strategy), strategies.name_of(options.strategy)
+    taken = [x for x in strategies.options_of(function) if x in rest and x not in driver.parameters]
+    begin = strategies.prepare(function, {x: rest[x] for x in taken})
+    call = {x: value for x, value in rest.items() if x not in taken}
+    known(call, driver.parameters, strategies.options_of(function))
+    steps = steps_of(call, driver.parameters)
+    settings = preset.settings(name, steps)
+    settings = models.Settings(
+        estimate_step=within("estimate_step", options.estimate_step, 1, steps, settings.estimate_step),
+        steer_steps=within("steer_steps", options.steer_steps, 0, steps, settings.steer_steps),
+        gamma=settings.gamma if options.gamma is None else strength(options.gamma),
+    )
+    asks, seeds = targets(prompt, options)
+    copies = whole("num_images_per_prompt", options.num_images_per_prompt, 1)
+    call = {x: repeated(x, value, len(asks), copies) for x, value in call.items()}
+    asks = [ask for ask in asks for _ in range(copies)]
+    seeds = [seed + i for seed in seeds for i in range(copies)]
+    rows, shared = driver.rows([ask.text for ask in asks], seeds, **call)
+    tasks = [
+        Task(i, ask, row.seed, begin(ask, settings.gamma), row.own)
+        for i, (ask, row) in enumerate(zip(asks, rows, strict=True))
+    ]
+    return Plan(tasks, shared, settings, steps, name)
+
+
+def targets(prompt: Any, options: Options) -> tuple[list[CountPrompt], list[int]]:
+    prompts = [prompt] if isinstance(prompt, str | CountPrompt) else list(prompt)
+    n = len(prompts)
+    each = zip(prompts, spread("object", options.object, n), spread("count", options.count, n), strict=True)
+    asks = [p if isinstance(p, CountPrompt) else parse_prompt(p, noun, count) for p, noun, count in each]
+    if options.seed is None:
+        return asks, [secrets.randbits(32) for _ in asks]
+    return asks, [whole("seed", seed, 0) for seed in spread("seed", options.seed, n)]
+
+
+def derived(seed: int, noise: int) -> int:
+    """The n-th new noise of a seed: fixed, and far from its neighbours'."""
+    return seed if noise == 0 else int.from_bytes(sha256(f"{seed}:{noise}".encode()).digest()[:4], "big")
+
+
+def steps_of(call: dict[str, Any], parameters: dict[str, inspect.Parameter]) -> int:
+    """How many steps this call of the pipe will take."""
+    for name in ("timesteps", "sigmas"):
+        if call.get(name) is not None:
+            return len(call[name])
+    parameter = parameters.get("num_inference_steps")
+    steps = call.get("num_inference_steps", parameter.default if parameter else 50)
+    return whole("num_inference_steps", steps, 1)
+
+
+def repeated(name: str, value: Any, n: int, copies: int) -> Any:
+    """A list with one entry a prompt, made one with an entry an image."""
+    listed = isinstance(value, list) and len(value) == n and name.startswith(("prompt", "negative_prompt"))
+    return [one for one in value for _ in range(copies)] if listed else value
+
+
+# --- what was expected, what came
+
+
+def known(call: dict[str, Any], parameters: dict[str, inspect.Parameter], options: Sequence[str]) -> None:
+    for name in call:
+        if name == "generator":
+            raise SettingsError("generator: give seed= instead, one number an image.")
+        if name.endswith("prompt_embeds"):
+            raise SettingsError(f"{name}: the prompt is needed as text, to write another number into it.")
+        open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        if name not in parameters and not open_ended:
+            raise UnknownName("setting", name, {*parameters, *OURS, *options} - {"self", "prompt", "generator"})
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    if not hasattr(value, "__index__") or isinstance(value, bool) or int(value) < least:
+        raise SettingsError(f"{name}: expected a whole number from {least}, got {value!r}.")
+    return int(value)
+
+
+def within(name: str, value: Any, least: int, most: int, default: int) -> int:
+    if value is None:
+        return default
+    if not hasattr(value, "__index__") or isinstance(value, bool) or not least <= int(value) <= most:
+        raise SettingsError(
+            f"{name}: expected a whole number from {least} to {most}, the steps of this run, got {value!r}. "
+            "num_inference_steps= sets how many there are."
+        )
+    return int(value)
+
+
+def strength(gamma: Any) -> float:
+    if isinstance(gamma, bool) or not isinstance(gamma, int | float) or not isfinite(gamma) or gamma < 0:
+        raise SettingsError(f"gamma: expected a number from 0 (the paper uses 4 and 5), got {gamma!r}.")
+    return float(gamma)
+
+
+def spread(name: str, value: Any, n: int) -> list[Any]:
+    """One for all, or one for each prompt."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return [value] * n
+    if len(value) != n:
+        raise SettingsError(f"{name}: {len(value)} given for {n} prompts: give one for all, or one for each.")
+    return list(value)
