@@ -10,9 +10,30 @@ from collections.abc import Callable
 
 from diffusers import DiffusionPipeline
 
+from . import tokens
 from .dit import flux, pixart, sd3
 from .qwen import qwen, zimage
+from .schedulers import DRAWS_GLOBALLY, EXTRA_CALL, PAIRS, REFUSED, SCHEDULERS, with_scheduler
 from .unet import sd15, sdxl
+
+__all__ = [
+    "CALL",
+    "DRAWS_GLOBALLY",
+    "EXTRA_CALL",
+    "PAIRS",
+    "PIPELINES",
+    "REFUSED",
+    "SCHEDULERS",
+    "flux",
+    "pixart",
+    "qwen",
+    "sd3",
+    "sd15",
+    "sdxl",
+    "tokens",
+    "with_scheduler",
+    "zimage",
+]
 
 PIPELINES: dict[str, Callable[[], DiffusionPipeline]] = {
     "sdxl": sdxl,
@@ -24,20 +45,21 @@ PIPELINES: dict[str, Callable[[], DiffusionPipeline]] = {
     "zimage": zimage,
 }
 
-# The least a call needs, beside prompt, num_inference_steps and generator. Guidance is really on in each.
+# The least a call needs, beside prompt, num_inference_steps and generator. Guidance is really on in each,
+# but modest, so that rounding errors stay small over fifty steps.
 _SIZE = {"height": 64, "width": 64}
 CALL: dict[str, dict] = {
-    "sdxl": {**_SIZE, "guidance_scale": 5.0},
-    "sd3": {**_SIZE, "guidance_scale": 7.0, "max_sequence_length": 32},
+    "sdxl": {**_SIZE, "guidance_scale": 3.0},
+    "sd3": {**_SIZE, "guidance_scale": 3.0, "max_sequence_length": 32},
     "flux": {**_SIZE, "guidance_scale": 3.5, "max_sequence_length": 32},
-    "sd15": {**_SIZE, "guidance_scale": 7.5},
+    "sd15": {**_SIZE, "guidance_scale": 3.0},
     "pixart": {
         **_SIZE,
-        "guidance_scale": 4.5,
+        "guidance_scale": 3.0,
         "max_sequence_length": 32,
         "use_resolution_binning": False,
         "clean_caption": False,
     },
-    "qwen": {**_SIZE, "true_cfg_scale": 4.0, "negative_prompt": "blurry", "max_sequence_length": 64},
+    "qwen": {**_SIZE, "true_cfg_scale": 3.0, "negative_prompt": "blurry", "max_sequence_length": 64},
     "zimage": {**_SIZE, "guidance_scale": 3.0, "max_sequence_length": 64},
 }
