@@ -55,9 +55,8 @@ def test_without_guidance_too(name):
     )
 
 
-@pytest.mark.parametrize(
-    "name", sorted(zoo.PIPELINES.keys() - {"flux"})
-)  # flux has its guidance distilled in
+# Not flux: its guidance is distilled into the model.
+@pytest.mark.parametrize("name", sorted(zoo.PIPELINES.keys() - {"flux"}))
 def test_a_negative_prompt_is_heard(name):
     pipe, call = built(name)
     call["negative_prompt"] = "a dog"
@@ -75,9 +74,8 @@ def test_gamma_zero_and_equal_prompts_change_nothing_and_steering_does(name):
     other = reference.sample(pipe, SEVEN, SEED, STEPS, THREE, 4.0, 2, **call)
     longer = reference.sample(pipe, SEVEN, SEED, STEPS, THREE, 4.0, 3, **call)
     assert torch.equal(zero, plain)
-    torch.testing.assert_close(
-        equal, plain, atol=2e-4, rtol=0
-    )  # a row alone rounds otherwise than a row of two
+    # A row alone rounds otherwise than a row of two.
+    torch.testing.assert_close(equal, plain, atol=2e-4, rtol=0)
     assert (other - plain).abs().max() > 1e-2
     assert (longer - other).abs().max() > 1e-3
 
