@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import LoadError, SettingsError, UnknownName
+from athena.errors import LoadError, SettingsError, UnknownName
 
 if TYPE_CHECKING:
     import torch

@@ -17,10 +17,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from ._loading import check_folder, explained, find_device, find_dtype
-from .errors import LoadError, SettingsError, UnknownName
+from athena._loading import check_folder, explained, find_device, find_dtype
+from athena.errors import LoadError, SettingsError, UnknownName
 
 if TYPE_CHECKING:
     import torch
@@ -142,7 +142,7 @@ PRESETS: dict[str, Preset] = {
 
 MINIS = ("mini-sdxl", "mini-sd3", "mini-flux")
 """The embedded models, in `athena/mini/weights`; their presets are read from there."""
-_BEST_MINI = "mini-sdxl"
+BEST_MINI = "mini-sdxl"
 
 
 def _bare(name: object) -> str:
@@ -154,7 +154,7 @@ _ALIASES = {
     **{_bare(name): name for name in (*MINIS, *PRESETS)},
     **{_bare(preset.source): preset.name for preset in PRESETS.values()},
     **{_bare(preset.source.split("/")[1]): preset.name for preset in PRESETS.values()},
-    "mini": _BEST_MINI,
+    "mini": BEST_MINI,
     "flux": "flux-dev",
     "sd35": "sd35-large",
 }
@@ -208,7 +208,7 @@ def load(
     *,
     device: str | torch.device = "auto",
     dtype: str | torch.dtype | None = None,
-    offload: Literal["model", "sequential"] | None = None,
+    offload: str | None = None,
     local_files_only: bool = False,
     revision: str | None = None,
     **from_pretrained_kwargs: Any,
