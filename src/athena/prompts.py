@@ -5,9 +5,9 @@
     (7, 'apple', 'a photo of three apples', 'a photo of apples')
 
 A number counts if a noun follows it: "35mm", "two-story", "19 year old", "version 5", "16:9" count nothing.
-Leading adjectives are left out of the noun ("two small red traffic cones" are traffic cones), and the noun ends
-at its plural. Two counted nouns are an error that names the choices, unless the second only tells how the first
-are: straight after a preposition of place ("lanterns stacked in two short stacks"), or after "each".
+Leading adjectives are left out of the noun ("two small red traffic cones" are traffic cones), and the noun
+ends at its plural. Two counted nouns are an error that names the choices, unless the second only tells how
+the first are: right after a preposition of place ("lanterns stacked in two short stacks") or after "each".
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class CountPrompt:
 def parse_prompt(text: str, object: str | None = None, count: int | None = None) -> CountPrompt:
     """Find what `text` counts.
 
-    `object` names the noun where there is a choice. `count` stands in for a number that is not there, or picks
-    one of several; it is an error where it contradicts the only one.
+    `object` names the noun where there is a choice. `count` stands in for a number that is not there, or
+    picks one of several, and is an error where it contradicts the only one.
     """
     if not isinstance(text, str):
         raise PromptError(f"a prompt is a string; this is a {type(text).__name__}: {text!r}")
@@ -83,22 +83,22 @@ def parse_prompt(text: str, object: str | None = None, count: int | None = None)
         count = _checked_count(count, LARGEST)
     found = _counted_nouns(text)
     if object is None:
-        chosen = [c for c in found if c.count] or [c for c in found if c.count == 0]
+        chosen = [c for c in found if c.count] or [c for c in found if c.count == 0] or found
         chosen = [c for c in chosen if c is chosen[0] or not c.tells_how]
     else:
         chosen = _called(object, found)
-    if len(chosen) > 1 and count is not None:
+    if count is None and (not chosen or chosen[0].count is None):
+        raise _no_number(text, object, found, chosen)
+    if len(chosen) > 1:
         chosen = [c for c in chosen if c.count == count] or chosen
     if len(chosen) > 1:
         raise _ambiguous(chosen)
-    if chosen and chosen[0].count is not None:
+    if chosen and count not in (None, chosen[0].count):
+        hint = "leave one of them out, or name another noun of the prompt with object="
+        raise PromptError(f'the prompt says "{chosen[0].said}", count={count} says otherwise: {hint}')
+    if chosen:
         it = chosen[0]
-        if count not in (None, it.count):
-            hint = "leave one of them out, or name another noun of the prompt with object="
-            raise PromptError(f'the prompt says "{it.said}", count={count} says otherwise: {hint}')
         return CountPrompt(text, it.count, it.noun, it.plural, it.span)
-    if count is None:
-        raise _no_number(text, object, chosen or found)
     words = _first_noun(text) if object is None else _find_noun(text, object)[0]
     return CountPrompt(text, count, *_noun_and_plural(words))
 
@@ -112,7 +112,7 @@ _ENDS = r"""
     |vs|versus|that|which|who|whose|where|when|is|are|was|were|be|has|have|had|can|will|this|an?|any|no
     |each|every|all|both|another|i|you|he|she|it|we|they|them|him|us|me|there|here|together|alone|only|too
     |so|if|because|just|not|most|apart|facing|sat|stood|lay|hung|ran|made|set|seen|held|the|these|those|my
-    |your|his|her|its|our|their
+    |your|his|her|its|our|their|some|several|many|few|lots
 """
 _LABEL = r"""
     \b(?:number|no|nr|version|v|engine|formula|level|size|mark|mk|type|route|page|chapter|top|iso|seed|steps?
@@ -120,9 +120,9 @@ _LABEL = r"""
     |(?-i:[a-z][A-Z])\w*\s+$
 """
 _UNITS = r"""
-    (?:mm|cm|m|km|inche?|meter|metre|mile|kg|kilogram|g|gram|lb|oz|ounce|ml|l|liter|litre|gallon|px|pixel
+    (?:mm|cm|m|km|inche?|meter|metre|mile|kg|kilogram|g|gram|lb|oz|ounce|ml|l|liter|ft|gallon|px|pixel
     |megapixel|degree|year|yr|month|week|day|hour|minute|min|second|sec|time|percent|hz|fps|mph|watt|bit
-    |third|fourth|fifth|decade)s?|k|s|x|d|mp|am|pm|dollar|euro|cent|pound|o['’]clock
+    |third|fourth|fifth|decade|litre)s?|k|s|x|d|mp|am|pm|dollar|euro|cent|pound|o['’]clock
     |(?:foot|feet|stories)\s+(?:tall|high|long|wide|deep|away)
 """
 _ADJECTIVES = r"""
@@ -130,7 +130,7 @@ _ADJECTIVES = r"""
     |turquoise|colou?rful|bright|dark|light|pale|vivid|big|small|large|tiny|little|huge|giant|enormous
     |massive|miniature|medium|tall|short|long|wide|narrow|thin|thick|fat|slim|old|new|young|ancient|modern
     |vintage|antique|rusty|fresh|ripe|raw|juicy|shiny|glossy|matte|dirty|clean|empty|full|open|round|square
-    |flat|fluffy|furry|soft|hard|smooth|rough|wet|dry|hot|cold|warm|cute|adorable|beautiful|pretty|happy
+    |flat|fluffy|furry|soft|hard|smooth|rough|wet|dry|hot|cold|warm|cute|nice|adorable|beautiful|pretty|happy
     |sad|angry|funny|strange|elegant|fancy|simple|plain|identical|similar|different|distinct|separate
     |individual|single|other|more|same|wooden|metal|metallic|plastic|ceramic|leather|transparent|smiling
     |laughing|dancing|glowing|floating|hanging|standing|sitting|burning|jumping|sleeping|flying|realistic
@@ -155,7 +155,7 @@ _NO_VERB = r"""
     .*(?:string|swing|spring|building|painting|drawing|ceiling|thing|pudding|ling|bed|shed|seed|weed|fly|sled
     |lily|jelly|belly)|(?:ear)?ring|king|wing|wedding|sewing|dining|parking|frying
 """
-_PLACE = "in|on|onto|into|inside|within|across|along|around|at|from|over|to|through|upon|atop|against"
+_PLACE = "in|on|onto|into|inside|within|across|along|around|through|upon|atop"
 _TELLS_HOW = rf"\b(?:each\s+\w+|(?:{_PLACE})(?:\s+(?:{_OWNERS}))?)\s+$"
 _WORD = re.compile(r"[^\W_]+(?:[-'’]+[^\W_]+)*")
 _NEXT_WORD = re.compile(rf"\s*(?P<joint>,\s*(?:and\s+)?|(?:and|&)\s+)?(?P<word>{_WORD.pattern})", re.I)
@@ -190,9 +190,9 @@ def _counted_nouns(text: str) -> list[_Counted]:
         noun, plural = _noun_and_plural(phrase.noun) if phrase.noun else ("", "")
         if not noun and found and re.fullmatch(r",?(\s+and|\s*&)?\s+", text[phrase.end : found[0].span[0]]):
             noun, plural = found[0].noun, found[0].plural
-        if m["pairs"] and count:  # a pair of scissors is one thing
-            noun = plural if plural == "glasses" else noun
-            count *= 1 if _is(f"{_TWO_LEGGED}|glasses|binoculars", plural) else 2
+        if m["pairs"] and count and _is(f"{_TWO_LEGGED}|glasses|binoculars", plural):
+            noun, count = plural if plural == "glasses" else noun, count // 2  # a pair of scissors is one
+        count = None if count and count > LARGEST else count
         if noun:
             said, tells_how = text[m.start() : phrase.end], bool(re.search(_TELLS_HOW, before, re.I))
             found.insert(0, _Counted(count, m.span(), phrase.words, noun, plural, said, tells_how))
@@ -240,13 +240,13 @@ def _counts_nothing(number: re.Match[str], count: int | None, phrase: _Phrase) -
 def _called(noun: str, found: list[_Counted]) -> list[_Counted]:
     """Those of `found` that are this noun, else those whose words end with it ("red apple")."""
     wanted = _key(noun)
-    ends = [(c, " ".join(c.words[-len(wanted) :])) for c in found]
-    ending = [replace(c, noun=" ".join(_key(end)), plural=end) for c, end in ends if _key(end) == wanted]
-    return [c for c in found if _key(c.noun) == wanted] or ending
+    ends = [(c, c.words[-len(wanted) :]) for c in found]
+    pairs = [(c, *_noun_and_plural(end)) for c, end in ends if _key(" ".join(end)) == wanted]
+    return [c for c in found if _key(c.noun) == wanted] or [replace(c, noun=n, plural=p) for c, n, p in pairs]
 
 
 def _first_noun(text: str) -> tuple[str, ...]:
-    """The first plural noun without an "a" before it; where there is none, the first without "of" behind it."""
+    """The first plural without an "a" before it; where there is none, the first noun without "of" behind it."""
     starts = re.finditer(rf"(?:^|[^\w\s'’-]\s*|\b(?:{_ENDS})\s+)(?=\w)", text, re.I | re.X)
     found = [(m[0].lower().strip(), p) for m in starts if (p := _noun_phrase(text, m.end())) and p.noun]
     nouns = [p.noun for word, p in found if p.plural and not _is("an?|this|that|each|every", word)]
@@ -328,7 +328,7 @@ def _number_pattern() -> re.Pattern[str]:
     of = rf"\s+of(?!\s+(?:{_OWNERS})\b)"
     return re.compile(rf"""
         (?<![\w$€£#/.~+@<=–-]) (?<![0-9][,:])
-        (?: (?P<range> {n}\s+(?:to|or|and|by|x|×)\s+{n} | [0-9]+\s*[-–x×]\s*[0-9]+ )
+        (?: (?P<range> {n}\s+(?:to|or|by|x|×)\s+{n} | between\s+{n}\s+and\s+{n} | [0-9]+\s*[-–x×]\s*[0-9]+ )
           | (?P<big> (?:(?:a|{n})[\s-]+)? {big} (?:[\s-]+(?:and[\s-]+)?(?:{n}|{big}))*
               | [0-9]{{1,3}}(?:,[0-9]{{3}})+ | [0-9]{{3,}} )
           | (?: (?P<half> (?:an?[\s-]+)? half (?:[\s-]+an?)? ) | (?P<dozens> an?|{n} ) ) [\s-]+dozen (?:{of})?
@@ -342,14 +342,18 @@ def _value(m: re.Match[str]) -> int | None:
         return None
     word = re.sub(r"[-\s]+", "-", m["dozens"] or m["pairs"] or m["plain"] or "").lower()
     n = int(word) if word.isdigit() else {"a": 1, "an": 1}.get(word, _numbers().get(word, 0))
-    return 6 if m["half"] else n * 12 if m["dozens"] else n
+    return 6 if m["half"] else n * 12 if m["dozens"] else n * 2 if m["pairs"] else n
 
 
 def _checked_count(n: int, most: float = float("inf")) -> int:
-    if isinstance(n, bool) or not hasattr(n, "__index__") or not 0 <= index(n) <= most:
+    try:
+        count = -1 if isinstance(n, bool) else index(n)
+    except TypeError:
+        count = -1
+    if not 0 <= count <= most:
         limit = "0 or more" if most > LARGEST else f"from 0 to {LARGEST}"
         raise PromptError(f"a count is a whole number, {limit}; it was {n!r}")
-    return index(n)
+    return count
 
 
 def _written(n: int, like: str) -> str:
@@ -371,11 +375,12 @@ def _ambiguous(chosen: list[_Counted]) -> PromptError:
     return PromptError(f"the prompt counts more than one thing: {said}. Say which to count: {choices}")
 
 
-def _no_number(text: str, object: str | None, found: list[_Counted]) -> PromptError:
-    how = f'write it before its noun, as in "three {object or "apples"}" (a word or digits), or give count=3'
-    if found and found[0].count is None:
-        return PromptError(f'"{found[0].said}" is not one count from 0 to {LARGEST}: {how}')
-    if object is not None:
-        others = "; the prompt counts " + ", ".join(f'"{c.said}"' for c in found) if found else ""
-        return PromptError(f'no number stands before "{object}" in "{text}"{others}: {how}')
-    return PromptError(f'"{text}" says no number ("a" and "an" are none): {how}')
+def _no_number(text: str, object: str | None, found: list[_Counted], chosen: list[_Counted]) -> PromptError:
+    things = _noun_and_plural(_key(object))[1] if object else "apples"
+    how = f'write it before its noun, as in "three {things}" (a word or digits), or give count=3'
+    if chosen:
+        return PromptError(f'"{chosen[0].said}" is not one count from 0 to {LARGEST}: {how}')
+    if object is None:
+        return PromptError(f'"{text}" says no number ("a" and "an" are none): {how}')
+    others = "; the prompt counts " + ", ".join(f'"{c.said}"' for c in found) if found else ""
+    return PromptError(f'no number stands before "{object}" in "{text}"{others}: {how}')
