@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import Tensor, nn
 
@@ -36,6 +35,7 @@ class Plan:
     decay: float = 0.01
     warmup: int = 100
     bf16: bool = True
+    compiled: str = ""  # the part that torch.compile makes faster
     save_every: float = 120.0
 
 
@@ -44,32 +44,42 @@ Loss = Callable[[nn.Module, np.random.Generator, int, float], Tensor]  # (model,
 Report = Callable[[nn.Module, Path], dict[str, Any]]
 
 
-def _average(parameters: list[Tensor], workers: int) -> None:
-    if workers == 1:
-        return
-    grads = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
-    flat = torch.cat([g.reshape(-1) for g in grads])
-    dist.all_reduce(flat)
-    flat /= workers
-    for p, part in zip(parameters, flat.split([p.numel() for p in parameters]), strict=True):
-        p.grad = part.view_as(p)
+class Team:
+    """Workers that share memory; sockets between them would not survive a suspended machine."""
+
+    def __init__(self, workers: int, size: int) -> None:
+        self.workers = workers
+        self.sums = torch.zeros(workers, size).share_memory_()
+        self.clock = torch.zeros(1, dtype=torch.float64).share_memory_()
+        self.gate = mp.get_context("spawn").Barrier(workers)
+
+    def average(self, rank: int, parameters: list[Tensor]) -> None:
+        """Replaces each gradient by its mean over the workers."""
+        if self.workers == 1:
+            return
+        grads = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
+        torch.cat([g.reshape(-1) for g in grads], out=self.sums[rank])
+        self.gate.wait()
+        mean = self.sums.mean(0)
+        self.gate.wait()
+        for p, part in zip(parameters, mean.split([p.numel() for p in parameters]), strict=True):
+            p.grad = part.view_as(p)
+
+    def agree(self, rank: int, value: float) -> float:
+        """Worker 0's clock, so that all stop at the same step."""
+        if self.workers == 1:
+            return value
+        if rank == 0:
+            self.clock[0] = value
+        self.gate.wait()
+        told = float(self.clock[0])
+        self.gate.wait()
+        return told
 
 
-def _agree(value: float, workers: int) -> float:
-    """Rank 0's clock, so that all workers stop at the same step."""
-    if workers == 1:
-        return value
-    told = torch.tensor([value], dtype=torch.float64)
-    dist.broadcast(told, 0)
-    return float(told)
-
-
-def _worker(rank: int, plan: Plan, work: Path, build: Build, loss_of: Loss, report: Report | None) -> None:
+def _worker(rank: int, team: Team, plan: Plan, work: Path, build: Build, loss_of: Loss, report: Report | None) -> None:
     torch.set_num_threads(1)
     torch.manual_seed(plan.seed)
-    if plan.workers > 1:
-        store = f"file://{work / (plan.name + '.store')}"
-        dist.init_process_group("gloo", init_method=store, rank=rank, world_size=plan.workers)
     model = build().train()
     average = copy.deepcopy(model).requires_grad_(False).eval()
     parameters = [p for p in model.parameters() if p.requires_grad]
@@ -84,10 +94,12 @@ def _worker(rank: int, plan: Plan, work: Path, build: Build, loss_of: Loss, repo
         step, spent, saved = state["step"], state["spent"], state["spent"]
     log = (work / f"{plan.name}.jsonl").open("a") if rank == 0 else None
     last, running = time.monotonic(), 0.0
+    if plan.compiled:
+        getattr(model, plan.compiled).compile(dynamic=False)
     torch.manual_seed(plan.seed + 7919 * (rank + 1) + step)
     while True:
         now = time.monotonic()
-        spent = _agree(spent + now - last, plan.workers)
+        spent = team.agree(rank, spent + now - last)
         last = now
         progress = spent / (60 * plan.minutes)
         if progress >= 1:
@@ -96,7 +108,7 @@ def _worker(rank: int, plan: Plan, work: Path, build: Build, loss_of: Loss, repo
         with torch.autocast("cpu", torch.bfloat16, enabled=plan.bf16):
             loss = loss_of(model, rng, plan.batch, progress)
         loss.backward()  # type: ignore[no-untyped-call]
-        _average(parameters, plan.workers)
+        team.average(rank, parameters)
         nn.utils.clip_grad_norm_(parameters, 1.0)
         rate = plan.rate * min(1.0, (step + 1) / plan.warmup) * (0.5 + 0.5 * math.cos(math.pi * progress))
         for group in optimizer.param_groups:
@@ -120,9 +132,6 @@ def _worker(rank: int, plan: Plan, work: Path, build: Build, loss_of: Loss, repo
         _save(checkpoint, model, average, optimizer, step, spent)
         told = report(average, work) if report else {}
         print(json.dumps({"name": plan.name, "steps": step, "minutes": round(spent / 60, 1), **told}), flush=True)
-    if plan.workers > 1:
-        dist.barrier()
-        dist.destroy_process_group()
 
 
 def _save(path: Path, model: nn.Module, average: nn.Module, optimizer: Any, step: int, spent: float) -> None:
@@ -134,9 +143,9 @@ def _save(path: Path, model: nn.Module, average: nn.Module, optimizer: Any, step
 def fit(plan: Plan, work: Path, build: Build, loss_of: Loss, report: Report | None = None) -> None:
     """Trains to the end of the plan, from the last checkpoint in `work` if there is one."""
     work.mkdir(parents=True, exist_ok=True)
-    (work / f"{plan.name}.store").unlink(missing_ok=True)
     os.environ.update(MALLOC)
-    arguments = (plan, work, build, loss_of, report)
+    size = sum(p.numel() for p in build().parameters() if p.requires_grad) if plan.workers > 1 else 0
+    arguments = (Team(plan.workers, size), plan, work, build, loss_of, report)
     if plan.workers == 1:
         _worker(0, *arguments)
     else:

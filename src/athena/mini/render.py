@@ -12,7 +12,8 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 from athena.mini.words import MAX_DRAWN, NOUN_NAMES, NOUNS, SCENES
 
-SIDE = 128
+SIDE = 64  # of the picture
+CANVAS = 2 * SIDE  # drawn at twice the size, then averaged, so that edges are smooth
 FONT = Path("/usr/share/fonts/truetype/noto/NotoColorEmoji.ttf")  # Debian: fonts-noto-color-emoji (OFL 1.1)
 SIZES = tuple(range(22, 49, 2))  # pre-cut sprite sizes in pixels
 ANGLES = tuple(range(-24, 25, 8))
@@ -36,7 +37,7 @@ _PLAIN = ((238, 222, 226), (220, 230, 244), (226, 240, 226), (246, 236, 212), (2
 
 @dataclass(frozen=True)
 class Thing:
-    """One object in a picture: which noun, its centre and its size in pixels."""
+    """One object in a picture: which noun, its centre and its size on the canvas."""
 
     noun: int
     x: float
@@ -91,24 +92,24 @@ def sprite(noun: int, size: int, angle: int, flip: bool) -> tuple[Floats, Floats
 
 def backdrop(scene: int, rng: np.random.Generator) -> Floats:
     """A smooth background of one scene, with small random differences."""
-    rows = np.linspace(0, 1, SIDE, dtype=np.float32)[:, None]
+    rows = np.linspace(0, 1, CANVAS, dtype=np.float32)[:, None]
     tint = rng.uniform(-7, 7, 3).astype(np.float32)
     if scene == PLAIN:
         top, bottom = (np.array(_PLAIN[i], np.float32) for i in rng.integers(0, len(_PLAIN), 2))
-        return np.repeat((top + (bottom - top) * rows + tint)[:, None], SIDE, 1)
+        return np.repeat((top + (bottom - top) * rows + tint)[:, None], CANVAS, 1)
     far, near = (np.array(colour, np.float32) for colour in _FLOOR[scene])
     horizon = int(rng.integers(8, 26))
-    floor = far + (near - far) * np.clip((rows * SIDE - horizon) / (SIDE - horizon), 0, 1)
-    picture = np.repeat((floor + tint)[:, None], SIDE, 1)
-    blend = np.clip((rows[:, 0] * SIDE - horizon) / 3 + 0.5, 0, 1)[:, None, None]
+    floor = far + (near - far) * np.clip((rows * CANVAS - horizon) / (CANVAS - horizon), 0, 1)
+    picture = np.repeat((floor + tint)[:, None], CANVAS, 1)
+    blend = np.clip((rows[:, 0] * CANVAS - horizon) / 3 + 0.5, 0, 1)[:, None, None]
     picture = np.array(_SKY[scene], np.float32) * (1 - blend) + picture * blend
-    columns = np.arange(SIDE, dtype=np.float32)
+    columns = np.arange(CANVAS, dtype=np.float32)
     if scene == 2:  # a dashed line down the road
         middle = float(rng.uniform(40, 88))
-        dash = np.clip(3.0 - np.abs(columns - middle), 0, 1)[None] * ((np.arange(SIDE) // 16 % 2 == 0) & (np.arange(SIDE) > horizon))[:, None]
+        dash = np.clip(3.0 - np.abs(columns - middle), 0, 1)[None] * ((np.arange(CANVAS) // 16 % 2 == 0) & (np.arange(CANVAS) > horizon))[:, None]
         picture += 70 * dash[..., None].astype(np.float32)
     if scene == 3:  # the seams between the boards
-        for seam in range(horizon + 14, SIDE, 28):
+        for seam in range(horizon + 14, CANVAS, 28):
             picture[seam : seam + 2] -= 24
     if scene == 4:  # a line of foam where the sea ends
         picture[horizon - 1 : horizon + 2] += 40
@@ -120,7 +121,7 @@ def place(sizes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.floa
     centres = np.zeros((len(sizes), 2))
     for i, size in enumerate(sizes):
         half = size / 2 + 1
-        tries = rng.uniform([half, half + 4], [SIDE - half, SIDE - half], (60, 2))
+        tries = rng.uniform([half, half + 4], [CANVAS - half, CANVAS - half], (60, 2))
         gaps = np.linalg.norm(tries[:, None] - centres[None, :i], axis=-1) - 0.5 * 1.0 * (size + sizes[:i])
         free = np.flatnonzero((gaps > 0).all(axis=1))
         if not len(free):
@@ -151,11 +152,12 @@ def draw(scene: Scene, rng: np.random.Generator) -> Bytes:
         colour, through = sprite(thing.noun, thing.size, angle, bool(rng.integers(2)))
         height, width = through.shape[:2]
         top, left = round(thing.y - height / 2), round(thing.x - width / 2)
-        t, l, b, r = max(0, top), max(0, left), min(SIDE, top + height), min(SIDE, left + width)
+        t, l, b, r = max(0, top), max(0, left), min(CANVAS, top + height), min(CANVAS, left + width)
         part = (slice(t - top, b - top), slice(l - left, r - left))
         picture[t:b, l:r] = picture[t:b, l:r] * through[part] + colour[part]
-    bytes_: Bytes = np.clip(picture + 0.5, 0, 255).astype(np.uint8)
-    return bytes_
+    small = picture.reshape(SIDE, 2, SIDE, 2, 3).mean(axis=(1, 3))
+    pixels: Bytes = np.clip(small + 0.5, 0, 255).astype(np.uint8)
+    return pixels
 
 
 def render(seed: int, nouns: list[int] | None = None, scene: int | None = None) -> tuple[Bytes, Scene]:

@@ -1,0 +1,209 @@
+"""Measures the packaged models through `athena.Athena`: accuracy of each strategy, observability, seconds."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+from athena.mini.counter import load_counter
+from athena.mini.package import WEIGHTS
+from athena.mini.presets import PRESETS
+from athena.mini.words import NOUN_NAMES, NUMBER_WORDS, SCENES, plural
+
+COUNTS = range(2, 11)
+EACH = 36  # prompts for each count: 324 in all
+STRATEGIES: dict[str, dict[str, Any]] = {
+    "unsteered": {"strategy": "unsteered"},
+    "static": {"strategy": "static"},
+    "feedback": {"strategy": "feedback"},
+    "adaptive": {"strategy": "adaptive"},
+    "reseed, 1 retry": {"strategy": "reseed", "max_attempts": 2},
+    "reseed, 2 retries": {"strategy": "reseed", "max_attempts": 3},
+}
+LOOKS = (5, 10, 15, 20, 25, 30, 40)
+
+
+def prompts(split: str, each: int = EACH) -> list[tuple[str, int]]:
+    """Prompts and seeds of a split, "test" or "tune"; they share no seed and meet nouns and scenes in other pairs."""
+    places = ("", *SCENES)
+    rng = np.random.default_rng({"test": 5, "tune": 6}[split])
+    start = {"test": 50_000, "tune": 90_000}[split]
+    asked = []
+    for count in COUNTS:
+        for noun in rng.permutation(np.arange(each) % len(NOUN_NAMES)):
+            text = f"a photo of {NUMBER_WORDS[count]} {plural(NOUN_NAMES[noun])} {places[rng.integers(len(places))]}".strip()
+            asked.append((text, start + len(asked)))
+    return asked
+
+
+def call_of(family: str) -> dict[str, Any]:
+    """What the pipeline is called with."""
+    own = PRESETS[family]
+    return {
+        "num_inference_steps": own["steps"],
+        "guidance_scale": own["guidance_scale"],
+        "height": own["height"],
+        "width": own["width"],
+        **own["extra"],
+    }
+
+
+def steerer(family: str, batch: int = 32) -> Any:
+    """The packaged model under ATHENA, counted by `mini` and judged by `mini-judge`."""
+    import athena
+    from athena import models
+
+    return athena.Athena(
+        models.load(family), load_counter("mini"), load_counter("mini-judge"), batch_size=batch, progress=False,
+        preset=models.find(family),
+    )  # fmt: skip
+
+
+def measure(athena: Any, family: str, asked: list[tuple[str, int]], options: dict[str, Any]) -> list[dict[str, Any]]:
+    """One record for each prompt, with the final count by both counters."""
+    results = athena([text for text, _ in asked], seed=[seed for _, seed in asked], **call_of(family), **options)
+    seen = load_counter("mini")([r.image for r in results], [r.prompt.noun for r in results])
+    return [
+        {
+            "prompt": r.prompt.text, "seed": r.seed, "target": r.target, "judge": r.count, "mini": len(boxes),
+            "rows": r.cost.denoiser_rows, "estimates": [a.count for a in r.attempts],
+        }
+        for r, boxes in zip(results, seen, strict=True)
+    ]  # fmt: skip
+
+
+def cached(path: Path, make: Any) -> list[dict[str, Any]]:
+    """Records from a file, or made and written to it."""
+    if not path.exists():
+        records = make()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(json.dumps(record) for record in records) + "\n")
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def wilson(right: int, total: int, z: float = 1.96) -> tuple[float, float]:
+    """The 95% interval of a share, after Wilson."""
+    p, n = right / total, total
+    middle, half = p + z * z / (2 * n), z * (p * (1 - p) / n + z * z / (4 * n * n)) ** 0.5
+    return (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
+
+
+def share(records: list[dict[str, Any]], who: str) -> str:
+    """Accuracy by one counter with its interval, in percent."""
+    right = sum(r[who] == r["target"] for r in records)
+    low, high = wilson(right, len(records))
+    return f"{100 * right / len(records):.1f} ({100 * low:.1f} to {100 * high:.1f})"
+
+
+def table(runs: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
+    """A Markdown table, one line a strategy, against the first."""
+    yield "| strategy | exact by mini-judge, % | exact by mini, % | MAE (judge) | rows an image | fixed | broken |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    plain = next(iter(runs.values()))
+    for name, records in runs.items():
+        mae = np.mean([abs(r["judge"] - r["target"]) for r in records])
+        rows = np.mean([r["rows"] for r in records])
+        before = [p["judge"] == p["target"] for p in plain]
+        after = [r["judge"] == r["target"] for r in records]
+        fixed = sum(b < a for b, a in zip(before, after, strict=True))
+        broken = sum(b > a for b, a in zip(before, after, strict=True))
+        yield f"| {name} | {share(records, 'judge')} | {share(records, 'mini')} | {mae:.2f} | {rows:.1f} | {fixed} | {broken} |"
+
+
+def by_count(runs: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
+    """Accuracy by target count, and the mean count of the unsteered images."""
+    yield "| count asked | " + " | ".join(str(k) for k in COUNTS) + " |"
+    yield "| --- |" + " --- |" * len(COUNTS)
+    for name, records in runs.items():
+        of = [[r["judge"] for r in records if r["target"] == k] for k in COUNTS]
+        if name == "unsteered":
+            yield "| unsteered, mean count | " + " | ".join(f"{np.mean(o):.1f}" for o in of) + " |"
+        right = (f"{100 * np.mean([c == k for c in o]):.0f}" for k, o in zip(COUNTS, of, strict=True))
+        yield f"| {name}, % exact | " + " | ".join(right) + " |"
+
+
+def look_once(ask: Any, gamma: float) -> Any:
+    """A strategy that counts half-way and goes on whatever it saw."""
+    from athena.strategies import Probe
+
+    seen = yield Probe()
+    return seen
+
+
+def observability(athena: Any, family: str, folder: Path) -> Iterator[str]:
+    """How often the count seen after t steps is the final one."""
+    asked = prompts("test", 8)
+    yield "| steps done | " + " | ".join(str(t) for t in LOOKS) + " |"
+    yield "| --- |" + " --- |" * len(LOOKS)
+    same = []
+    for t in LOOKS:
+        options = {"strategy": look_once, "estimate_step": t}
+        records = cached(folder / f"look-{t}.jsonl", lambda o=options: measure(athena, family, asked, o))
+        same.append(100 * np.mean([r["estimates"][0] == r["mini"] for r in records]))
+    yield f"| same as the final count, % of {len(asked)} | " + " | ".join(f"{s:.0f}" for s in same) + " |"
+
+
+def seconds(athena: Any, family: str) -> str:
+    """Wall time of an unsteered image, alone and in a batch of sixteen; the machine's other work is in it."""
+    asked = prompts("tune", 2)[:16]
+    told = []
+    for size in (1, 16):
+        texts, seeds = [text for text, _ in asked[:size]], [seed for _, seed in asked[:size]]
+        best = float("inf")
+        for _ in range(3):
+            began = time.perf_counter()
+            athena(texts, seed=seeds, strategy="unsteered", **call_of(family))
+            best = min(best, (time.perf_counter() - began) / size)
+        told.append(f"batch {size}: {best:.2f} s")
+    return f"Seconds an image, unsteered, {torch.get_num_threads()} threads, best of three: " + ", ".join(told)
+
+
+def evaluate(work: Path, families: Iterable[str]) -> None:
+    """Writes records and one Markdown page for each family that is packaged; what is there is not measured again."""
+    for family in families:
+        if not (WEIGHTS / family / "model_index.json").exists():
+            continue
+        athena = steerer(family)
+        folder = work / "evaluation" / family
+        asked = prompts("test")
+        runs = {}
+        for name, options in STRATEGIES.items():
+            path = folder / f"{name.replace(', ', '-').replace(' ', '-')}.jsonl"
+            runs[name] = cached(path, lambda o=options: measure(athena, family, asked, o))
+            print(family, name, share(runs[name], "judge"), flush=True)
+        agree = np.mean([r["judge"] == r["mini"] for r in runs["unsteered"]])
+        lines = [f"### {family}", "", *table(runs), "", *by_count(runs), ""]
+        lines += [f"The two counters agree on {100 * agree:.1f}% of the unsteered images.", ""]
+        lines += [*observability(athena, family, folder), "", seconds(athena, family), ""]
+        (folder / "page.md").write_text("\n".join(lines))
+        print("\n".join(lines), flush=True)
+
+
+def labels(work: Path) -> None:
+    """A sheet of 60 unselected images, 20 a family, for a person to count, with the prompts beside it."""
+    tiles, told = [], []
+    for number, family in enumerate(PRESETS):
+        if not (WEIGHTS / family / "model_index.json").exists():
+            continue
+        asked = prompts("tune", 8)[number::4][:20]
+        results = steerer(family)([t for t, _ in asked], seed=[s for _, s in asked], strategy="unsteered", **call_of(family))
+        for r in results:
+            told.append({"family": family, "prompt": r.prompt.text, "noun": r.prompt.noun, "seed": r.seed})
+            tiles.append(r.image)
+    (work / "labels").mkdir(parents=True, exist_ok=True)
+    for i, (tile, record) in enumerate(zip(tiles, told, strict=True)):
+        tile.save(work / "labels" / f"{i:02d}.png")
+        record["file"] = f"{i:02d}.png"
+    (work / "labels" / "labels.json").write_text(json.dumps(told, indent=1))
+    for start in range(0, len(tiles), 20):
+        sheet = Image.new("RGB", (5 * 200, 4 * 200), "white")
+        for i, tile in enumerate(tiles[start : start + 20]):
+            sheet.paste(tile.resize((192, 192), Image.Resampling.BICUBIC), (i % 5 * 200, i // 5 * 200))
+        sheet.save(work / "labels" / f"sheet-{start // 20}.png")

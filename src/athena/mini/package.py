@@ -1,0 +1,98 @@
+"""Puts trained parts together as genuine diffusers pipelines and writes them as fp16 checkpoints."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from diffusers import (
+    EulerDiscreteScheduler,
+    FlowMatchEulerDiscreteScheduler,
+    FluxPipeline,
+    StableDiffusion3Pipeline,
+    StableDiffusionXLPipeline,
+)
+from torch import nn
+
+from athena.mini.backbones import FAMILIES
+from athena.mini.loop import trained
+from athena.mini.presets import PRESETS
+from athena.mini.vae import white_vae
+from athena.mini.words import NUMBER_WORDS
+
+WEIGHTS = Path(__file__).parent / "weights"
+LIMIT = 12_000_000  # bytes a family
+
+
+def pipeline(family: str, model: Any, work: Path) -> Any:
+    """The pipeline of a family around a trained model."""
+    vae = white_vae(work)
+    if family == "mini-sdxl":
+        scheduler: Any = EulerDiscreteScheduler(
+            beta_start=0.00085,
+            beta_end=0.012,
+            beta_schedule="scaled_linear",
+            prediction_type="v_prediction",
+            timestep_spacing="trailing",
+        )
+        return StableDiffusionXLPipeline(
+            vae=vae,
+            text_encoder=model.text_encoder,
+            text_encoder_2=model.text_encoder_2,
+            tokenizer=model.tokenizer,
+            tokenizer_2=model.tokenizer,
+            unet=model.unet,
+            scheduler=scheduler,
+            force_zeros_for_empty_prompt=False,
+            add_watermarker=False,
+        )
+    if family == "mini-sd3":
+        return StableDiffusion3Pipeline(
+            transformer=model.transformer,
+            scheduler=FlowMatchEulerDiscreteScheduler(shift=2.0),
+            vae=vae,
+            text_encoder=model.text_encoder,
+            tokenizer=model.tokenizer,
+            text_encoder_2=model.text_encoder_2,
+            tokenizer_2=model.tokenizer,
+            text_encoder_3=None,
+            tokenizer_3=None,
+        )
+    return FluxPipeline(
+        scheduler=FlowMatchEulerDiscreteScheduler(shift=2.0),
+        vae=vae,
+        text_encoder=model.text_encoder,
+        tokenizer=model.tokenizer,
+        text_encoder_2=model.text_encoder_2,
+        tokenizer_2=model.tokenizer_2,
+        transformer=model.transformer,
+    )
+
+
+@torch.no_grad()
+def extend_numbers(model: Any) -> None:
+    """Number words no caption held start as the largest one that some did, so that a control prompt may name them."""
+    ids = model.tokenizer(list(NUMBER_WORDS), add_special_tokens=False).input_ids
+    for name in ("text_encoder", "text_encoder_2"):
+        encoder = getattr(model, name)
+        if "T5" not in type(encoder).__name__:
+            table = encoder.get_input_embeddings().weight
+            for word in ids[15:]:
+                table[word[0]] = table[ids[14][0]]
+
+
+def package(family: str, work: Path, weights: Path = WEIGHTS) -> Path:
+    """Writes one family as a complete fp16 checkpoint with its settings beside it."""
+    model: nn.Module = trained(work, family, FAMILIES[family]())
+    extend_numbers(model)
+    folder = weights / family
+    shutil.rmtree(folder, ignore_errors=True)
+    pipeline(family, model.half(), work).to(dtype=torch.float16).save_pretrained(folder, safe_serialization=True)
+    (folder / "athena.json").write_text(json.dumps(PRESETS[family], indent=2) + "\n")
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    if size > LIMIT:
+        raise SystemExit(f"{family} takes {size} bytes, more than {LIMIT}")
+    return folder

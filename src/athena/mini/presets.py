@@ -1,0 +1,42 @@
+"""Settings of each mini family, tuned on prompts that no evaluation uses; written beside the weights as athena.json."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# t_est: estimate after so many of the steps; t_steer: steer the first so many; as in the paper's table.
+PRESETS: dict[str, dict[str, Any]] = {
+    "mini-sdxl": {
+        "steps": 50,
+        "guidance_scale": 3.0,
+        "height": 64,
+        "width": 64,
+        "resolution": 64,
+        "extra": {},
+        "static": {"t_est": 25, "t_steer": 10, "gamma": 2.0},
+        "feedback": {"t_est": 25, "t_steer": 10, "gamma": 2.0},
+        "adaptive": {"t_est": 25, "t_steer": 10, "gamma": 2.0},
+    },
+    "mini-sd3": {
+        "steps": 50,
+        "guidance_scale": 3.0,
+        "height": 64,
+        "width": 64,
+        "resolution": 64,
+        "extra": {"max_sequence_length": 16},
+        "static": {"t_est": 25, "t_steer": 10, "gamma": 2.0},
+        "feedback": {"t_est": 25, "t_steer": 10, "gamma": 2.0},
+        "adaptive": {"t_est": 25, "t_steer": 10, "gamma": 2.0},
+    },
+    "mini-flux": {
+        "steps": 50,
+        "guidance_scale": 3.0,
+        "height": 64,
+        "width": 64,
+        "resolution": 64,
+        "extra": {"max_sequence_length": 16},
+        "static": {"t_est": 25, "t_steer": 10, "gamma": 2.0},
+        "feedback": {"t_est": 25, "t_steer": 10, "gamma": 2.0},
+        "adaptive": {"t_est": 25, "t_steer": 10, "gamma": 2.0},
+    },
+}
