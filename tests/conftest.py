@@ -10,3 +10,7 @@ os.environ.update(
     MPLBACKEND="Agg",
     NO_COLOR="1",
 )
+
+import torch
+
+torch.set_num_threads(1)  # tiny models: a second thread costs more than it brings

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from athena import counters, models, planning
-from athena.driver import Driver, Row, TooManyRows
+from athena import counters, models, planning, strategies
+from athena.driver import Driver, Row, TooManyRows, as_pictures
 from athena.errors import SettingsError
 from athena.planning import Options, Plan, Task
 from athena.progress import Progress
@@ -71,8 +71,12 @@ class Athena:
                 f'strategy "{plan.strategy}" needs a counter, such as Athena(pipe, "grounding-dino"), '
                 "or a function f(image, noun) -> int."
             )
-        size = self.batch_size if ours.batch_size is None else planning.whole("batch_size", ours.batch_size, 1)
-        bar = Progress(self.progress if ours.progress is None else ours.progress, len(plan.tasks) * plan.steps)
+        size = (
+            self.batch_size if ours.batch_size is None else planning.whole("batch_size", ours.batch_size, 1)
+        )
+        bar = Progress(
+            self.progress if ours.progress is None else ours.progress, len(plan.tasks) * plan.steps
+        )
         with self.driver.request(on_step=bar.advance), bar:
             yield from Run(self, plan, size, bar)
 
@@ -150,10 +154,14 @@ class Run:
         for task in batch:
             task.decoded += pictures is not None
             task.counted += pictures is not None and judge is not None
-        return [
+        results = [
             (task.index, self.result(task, image, keep, *seen))
             for task, image, keep, seen in zip(batch, images, kept, judged, strict=True)
         ]
+        for task in batch:  # a long request holds only what is under way
+            self.driver.forget(list(task.rows.values()))
+            task.states.clear()
+        return results
 
     def result(self, task: Task, image: Any, kept: Any, count: int | None, detections: Any) -> Result:
         counter, judge = self.athena.counter, self.athena.judge
@@ -173,25 +181,13 @@ class Run:
 
 
 def describe(doing: str, batch: list[Task]) -> str:
-    """"probing 8 images", or "steering 3: 4 -> 7 apples" where some are being steered."""
+    """ "probing 8 images", or "steering 3: 4 -> 7 apples" where some are being steered."""
     steered = [t for t in batch if isinstance(t.wants, Probe | Finish) and t.wants.control is not None]
     if not steered or doing in ("counting", "judging"):
         return f"{doing} {len(batch)} image{'s' * (len(batch) > 1)}"
     one = steered[0]
     seen = next((f"{a.count} -> " for a in one.attempts if a.count is not None), "")
     return f"steering {len(steered)}: {seen}{one.ask.count} {one.ask.noun_plural}"
-
-
-def as_pictures(images: Any, output_type: str) -> list[Any] | None:
-    """PIL images of whatever the pipe returned; None for latents."""
-    if output_type == "latent":
-        return None
-    if isinstance(images, list) and images and hasattr(images[0], "save"):
-        return images
-    from diffusers.image_processor import VaeImageProcessor
-
-    arrays = VaeImageProcessor.pt_to_numpy(images) if hasattr(images, "detach") else images
-    return list(VaeImageProcessor.numpy_to_pil(arrays))
 
 
 # --- the door for those who have not loaded anything
@@ -209,8 +205,11 @@ def generate(
     **options: Any,
 ) -> Any:
     """`Athena` with the loading done: `model` by name, path or hub id; the rest as there."""
+    ours = Options(**{name: options[name] for name in planning.OURS if name in options})
+    strategies.find(ours.strategy)  # a slip of the pen is told before gigabytes are loaded
+    planning.targets(prompt, ours)
     athena = loaded(model, counter or default_counter(model), judge, device, dtype, offload)
-    return athena(prompt, **{**athena.preset.call(), **options})
+    return athena(prompt, **{**models.find(model).call(), **options})
 
 
 def default_counter(model: str) -> str:
@@ -223,4 +222,4 @@ def loaded(model: str, counter: Any, judge: Any, device: str, dtype: Any, offloa
     """The last model used stays loaded."""
     steering = counters.as_counter(counter)  # first: it is the smaller download
     pipe = models.load(model, device=device, dtype=dtype, offload=offload)
-    return Athena(pipe, steering, judge, preset=models.find(model))
+    return Athena(pipe, steering, judge)

@@ -66,7 +66,9 @@ class Task:
                 f"the strategy gave {self.wants!r}: yield Probe(...), and return Finish(...) or one of its attempts."
             )
         if isinstance(self.wants, Attempt) and not any(a is self.wants for a in self.attempts):
-            raise SettingsError("the strategy returned an attempt it was not given: return one that a yield gave.")
+            raise SettingsError(
+                "the strategy returned an attempt it was not given: return one that a yield gave."
+            )
 
     def row(self) -> Row:
         noise = self.wants.noise if isinstance(self.wants, Probe | Finish) else 0
@@ -88,7 +90,7 @@ class Task:
 
     def cost(self) -> Cost:
         spent = {name: sum(row.spent[name] for row in self.rows.values()) for name in SPENT}
-        return Cost(**spent, vae_decodes=self.decoded, counter_calls=self.counted)  # type: ignore[arg-type]
+        return Cost(**spent, vae_decodes=self.decoded, counter_calls=self.counted)
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,9 @@ def known(call: dict[str, Any], parameters: dict[str, inspect.Parameter], option
             raise SettingsError(f"{name}: the prompt is needed as text, to write another number into it.")
         open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
         if name not in parameters and not open_ended:
-            raise UnknownName("setting", name, {*parameters, *OURS, *options} - {"self", "prompt", "generator"})
+            raise UnknownName(
+                "setting", name, {*parameters, *OURS, *options} - {"self", "prompt", "generator"}
+            )
 
 
 def whole(name: str, value: Any, least: int) -> int:

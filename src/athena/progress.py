@@ -21,13 +21,15 @@ class Progress:
             self.bar = tqdm(total=self.total, delay=wait, disable=hide, leave=False, unit="step")
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
         if self.bar is not None:
             self.bar.close()
 
     def say(self, what: str) -> None:
         if self.bar is not None:
-            self.bar.set_description_str(what, refresh=False)
+            self.bar.set_description_str(what, refresh=bool(self.show))
 
     def advance(self, images: int) -> None:
         if self.bar is not None:

@@ -2,10 +2,10 @@
 
 It yields a `Probe` and receives an `Attempt` that tells how many objects the half-formed image holds.
 It returns the attempt to finish from where it stopped, or a `Finish` to run anew to the end. Its first
-argument is the prompt (`ask.count`, `ask.with_count(3)`, `ask.without_count()`), its second gamma; any
-further one is an option of the call: `athena(prompt, strategy="reseed", max_attempts=5)`.
+argument is the prompt (`ask.count`, `ask.with_count(3)`, `ask.without_count()`); `gamma` comes by that
+name; any other is an option of the call: `steerer(prompt, strategy="reseed", max_attempts=5)`.
 
-Your own generator function goes wherever a name goes: `athena(prompt, strategy=mine)`.
+Your own generator function goes wherever a name goes: `steerer(prompt, strategy=mine)`.
 """
 
 # mypy: disable-error-code="operator, arg-type"
@@ -16,7 +16,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from athena.errors import SettingsError, UnknownName
@@ -107,7 +106,10 @@ STRATEGIES: dict[str, Callable[..., Strategy]] = {
 }
 RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "keep": (lambda x: x in ("last", "nearest"), '"last" or "nearest"'),
-    "max_attempts": (lambda x: isinstance(x, int) and not isinstance(x, bool) and x >= 1, "a whole number from 1"),
+    "max_attempts": (
+        lambda x: isinstance(x, int) and not isinstance(x, bool) and x >= 1,
+        "a whole number from 1",
+    ),
 }
 
 
@@ -137,12 +139,28 @@ def options_of(strategy: Callable[..., Strategy]) -> Sequence[str]:
     return [name for name in names[1:] if name != "gamma"]
 
 
-def prepare(strategy: Callable[..., Strategy], options: dict[str, Any]) -> Callable[[CountPrompt, float], Strategy]:
+def prepare(
+    strategy: Callable[..., Strategy], options: dict[str, Any]
+) -> Callable[[CountPrompt, float], Strategy]:
     """Check the options and bind them, so that what is left takes the prompt and gamma."""
     for name, value in options.items():
         fits, expected = RULES.get(name, (lambda _: True, ""))
         if not fits(value):
             raise SettingsError(f"{name}: expected {expected}, got {value!r}.")
-    bound = partial(strategy, **options)
-    takes_gamma = len(inspect.signature(bound).parameters) > 1
-    return bound if takes_gamma else lambda ask, gamma: bound(ask)
+    parameters = inspect.signature(strategy).parameters
+    missing = [
+        p.name
+        for p in [*parameters.values()][1:]
+        if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
+    ]
+    missing = [name for name in missing if name not in options and name != "gamma"]
+    if missing or not parameters:
+        raise SettingsError(
+            f"strategy {name_of(strategy)}: its first argument is the prompt, gamma comes by that name, and "
+            f"{' and '.join(missing) or 'nothing else'} must be given with the call or have a default."
+        )
+
+    def begin(ask: CountPrompt, gamma: float) -> Strategy:
+        return strategy(ask, **({"gamma": gamma} if "gamma" in parameters else {}), **options)
+
+    return begin

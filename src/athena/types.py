@@ -66,7 +66,9 @@ class Result:
 
         path = Path(path)
         if path.suffix.lower() != ".png":
-            raise SettingsError(f"a result is saved as PNG, which keeps its metadata: use {path.with_suffix('.png')}.")
+            raise SettingsError(
+                f"a result is saved as PNG, which keeps its metadata: use {path.with_suffix('.png')}."
+            )
         if not hasattr(self.image, "save"):
             raise SettingsError(
                 f'only a PIL image can be saved, this one is {type(self.image).__name__}: use output_type="pil".'

@@ -2,6 +2,7 @@
 
 from athena.driver.driver import Driver
 from athena.driver.entry import Steering, TooManyRows
+from athena.driver.pictures import as_pictures
 from athena.driver.snapshot import Row, State
 
-__all__ = ["Driver", "Row", "State", "Steering", "TooManyRows"]
+__all__ = ["Driver", "Row", "State", "Steering", "TooManyRows", "as_pictures"]

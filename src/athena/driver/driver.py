@@ -49,10 +49,11 @@ class Driver:
         several = [steering] * len(rows) if isinstance(steering, Steering) else steering
         return self.sample(rows, shared, several, until, estimate=until is not None)
 
-    def resume(self, states: State | Sequence[State], **changed: Any) -> Any:
-        """Finish stopped runs, bit for bit as if they had never stopped."""
+    def resume(self, states: State | Sequence[State], until: int | None = None, **changed: Any) -> Any:
+        """Finish stopped runs, bit for bit as if they had never stopped; or stop them once more at a later step."""
         several = [states] if isinstance(states, State) else list(states)
-        return self.enter([s.row for s in several], {**several[0].call, **changed}, resumed=several)
+        how = {"resumed": several, "until": until, "estimate": until is not None}
+        return self.enter([s.row for s in several], {**several[0].call, **changed}, **how)
 
     def estimate(self, states: State | Sequence[State]) -> Any:
         """What the images would be if the denoiser were right at this step: the clean estimates, decoded."""
@@ -72,7 +73,9 @@ class Driver:
 
     # --- what they are made of
 
-    def rows(self, prompts: Sequence[str], seeds: Sequence[int], **call: Any) -> tuple[list[Row], dict[str, Any]]:
+    def rows(
+        self, prompts: Sequence[str], seeds: Sequence[int], **call: Any
+    ) -> tuple[list[Row], dict[str, Any]]:
         """Part the pipe's arguments into those every image has its own of and those that all share."""
         n = len(prompts)
         own: list[dict[str, Any]] = [{} for _ in prompts]
@@ -86,7 +89,9 @@ class Driver:
             else:
                 continue
             if len(values) != n:
-                raise PipelineError(f"{name} has {len(values)} entries for {n} images: give one, or one an image.")
+                raise PipelineError(
+                    f"{name} has {len(values)} entries for {n} images: give one, or one an image."
+                )
             del shared[name]
             for mine, one in zip(own, values, strict=True):
                 mine[name] = one
@@ -117,7 +122,7 @@ class Driver:
         """The denoiser's arguments under the control prompts: one step of the pipe with nothing computed."""
         request = self._open
         if not all(row.key in request.first for row in rows):
-            self.enter(rows, shared, first_only=True, **limits)  # evaluated now, not later: `recall` has it
+            self.enter(rows, shared, first_only=True, **limits)  # made now, not later: `Entry.main` keeps it
         controls = [
             Row(s.control if s else row.prompt, row.seed, row.own, row.spent)
             for s, row in zip(steering, rows, strict=True)
@@ -143,6 +148,11 @@ class Driver:
     def rows_per_image(self) -> int | None:
         """How many rows the pipe sends through its denoiser for one image, once this request has seen it."""
         return self._request.each if self._request else None
+
+    def forget(self, rows: Sequence[Row]) -> None:
+        """Drop what the open request keeps for restarts of these images."""
+        for row in rows:
+            self._open.first.pop(row.key, None)
 
     @property
     def _open(self) -> Request:
@@ -173,7 +183,9 @@ class Driver:
         if entry.until is None:
             return images
         if not entry.states:
-            raise PipelineError(f"the pipe ended after {entry.calls} calls of its scheduler, before step {entry.until}.")
+            raise PipelineError(
+                f"the pipe ended after {entry.calls} calls of its scheduler, before step {entry.until}."
+            )
         return entry.states
 
     def install(self, entry: Entry, stack: ExitStack) -> Callable[[], int]:
@@ -246,7 +258,9 @@ def check(pipe: Any) -> dict[str, inspect.Parameter]:
     parameters = dict(inspect.signature(type(pipe).__call__).parameters)
     missing = [x for x in ("prompt", "generator") if x not in parameters]
     if missing:
-        raise PipelineError(f"{name} takes no {' and no '.join(missing)}: it is not a text-to-image pipeline.")
+        raise PipelineError(
+            f"{name} takes no {' and no '.join(missing)}: it is not a text-to-image pipeline."
+        )
     if not hasattr(pipe.scheduler, "step"):
         raise PipelineError(f"the scheduler of {name} ({type(pipe.scheduler).__name__}) has no step().")
     if not any(isinstance(getattr(pipe, d, None), torch.nn.Module) for d in traits.DENOISERS):

@@ -67,7 +67,7 @@ class Entry:
     decoded: tuple[Tensor, ...] | None = None
     listening: bool = False  # only note the calls of one step, compute nothing
     most_rows: int | None = None  # in one call of the denoiser
-    first_only: bool = False  # leave before the first `scheduler.step`, having learned the first prediction
+    first_only: bool = False  # leave before the first `scheduler.step`, having made the first prediction
 
     calls: int = 0
     nth: int = 0
@@ -86,7 +86,9 @@ class Entry:
 
     # --- the denoiser
 
-    def denoise(self, module: torch.nn.Module, forward: Forward, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tree:
+    def denoise(
+        self, module: torch.nn.Module, forward: Forward, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Tree:
         call = Call(args, kwargs)
         layout = Layout.of(call)
         nth, self.nth = self.nth, self.nth + 1
@@ -97,13 +99,8 @@ class Entry:
         if self.muted:
             return self.silent(module, forward, call, layout)
         if self.calls < self.steered_calls and nth < len(self.control):
-            answer = self.steered(module, forward, call, layout, nth)
-        else:
-            answer = self.recall(nth, layout, module)
-            if answer is None:
-                answer = self.evaluate(forward, call, layout)
-                self.remember(nth, answer, call, layout, module)
-        return answer
+            return self.steered(module, forward, call, layout, nth)
+        return self.main(module, forward, call, layout, nth)
 
     def check(self, layout: Layout) -> None:
         """Refuse what cannot work, before anything is computed."""
@@ -124,7 +121,9 @@ class Entry:
         if self.estimate:
             kind_of_prediction(self.scheduler)
 
-    def side(self, module: torch.nn.Module, forward: Forward, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tree:
+    def side(
+        self, module: torch.nn.Module, forward: Forward, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Tree:
         """A network beside the denoiser (ControlNet): silent when the denoiser is."""
         call = Call(args, kwargs)
         layout = Layout.of(call)
@@ -148,7 +147,9 @@ class Entry:
         if key not in self.request.silences:
             self.request.silences[key] = silence(answer, layout)
 
-    def evaluate(self, forward: Forward, call: Call, layout: Layout, images: Sequence[int] | None = None) -> Tree:
+    def evaluate(
+        self, forward: Forward, call: Call, layout: Layout, images: Sequence[int] | None = None
+    ) -> Tree:
         """Run the denoiser, and put every row on the bill of its image."""
         bill = rw.images_of(layout.rows, len(self.rows)) if images is None else images
         for image in bill:
@@ -157,26 +158,28 @@ class Entry:
             self.rows[image].spent["denoiser_calls"] += 1
         return forward(*call.args, **call.kwargs)
 
-    def remember(self, nth: int, answer: Tree, call: Call, layout: Layout, module: torch.nn.Module) -> None:
-        if self.calls == 0:
-            self.learn_silence(module, call, layout, answer)
+    def main(self, module: torch.nn.Module, forward: Forward, call: Call, layout: Layout, nth: int) -> Tree:
+        """The prompts' own predictions. The first depends on prompt and noise alone: restarts share it."""
         if self.calls or is_cached(module):
-            return
-        for i, row in enumerate(self.rows):
-            mine = rw.take(answer, range(i, layout.rows, len(self.rows)), layout)
-            known = self.request.first.setdefault(row.key, [])
-            if len(known) == nth:
-                known.append(mine)
-
-    def recall(self, nth: int, layout: Layout, module: torch.nn.Module) -> Tree | None:
-        """The first prediction depends on prompt and noise alone: every restart from the same noise shares it."""
-        known = [self.request.first.get(row.key, []) for row in self.rows]
-        if self.calls or is_cached(module) or any(len(one) <= nth for one in known):
-            return None
-        each = layout.rows // len(self.rows)
-        by_image = rw.join([one[nth] for one in known], [Layout(each, layout.lists)] * len(known))
-        order = [row % len(self.rows) * each + row // len(self.rows) for row in range(layout.rows)]
-        return rw.take(by_image, order, layout)
+            return self.evaluate(forward, call, layout)
+        first, images = self.request.first, len(self.rows)
+        new = {i for i, row in enumerate(self.rows) if len(first.setdefault(row.key, [])) <= nth}
+        wanted = [row for row in range(layout.rows) if row % images in new]
+        if wanted:
+            whole = len(wanted) == layout.rows
+            part = call if whole else Call.from_tree(rw.take(call.tree, wanted, layout))
+            held = Layout(len(wanted), layout.lists)
+            answer = self.evaluate(forward, part, held, [row % images for row in wanted])
+            self.learn_silence(module, part, held, answer)
+            for i in new:
+                mine = [n for n, row in enumerate(wanted) if row % images == i]
+                if len(first[self.rows[i].key]) == nth:
+                    first[self.rows[i].key].append(rw.take(answer, mine, held))
+            if whole:
+                return answer
+        each = layout.rows // images
+        by_image = rw.join([first[row.key][nth] for row in self.rows], [Layout(each, layout.lists)] * images)
+        return rw.take(by_image, [row % images * each + row // images for row in range(layout.rows)], layout)
 
     # --- steering
 
@@ -193,27 +196,27 @@ class Entry:
             self.started.append((call, layout, rw.compare(call.tree, theirs.tree, layout)))
         first, known_layout, difference = self.started[nth]
         images = rw.images_of(layout.rows, len(self.rows))
-        chosen = [r for r in sorted(difference.rows) if self.strength(images[r])] if layout == known_layout else []
-        main = self.recall(nth, layout, module)
+        chosen = (
+            [r for r in sorted(difference.rows) if self.strength(images[r])] if layout == known_layout else []
+        )
         if not chosen:
-            return self.evaluate(forward, call, layout) if main is None else main
+            return self.main(module, forward, call, layout, nth)
         grafted = rw.graft(call.tree, theirs.tree, first.tree, layout)
         part, part_layout = rw.take(grafted, chosen, layout), Layout(len(chosen), layout.lists)
         bill = [images[r] for r in chosen]
         whole = Layout(layout.rows + len(chosen), layout.lists)
         fits = self.most_rows is None or whole.rows <= self.most_rows or len(self.rows) == 1
-        if main is None and difference.joinable and fits and not is_cached(module):
+        if self.calls and difference.joinable and fits and not is_cached(module):
             both = Call.from_tree(rw.join([call.tree, part], [layout, part_layout]))
             answer = self.evaluate(forward, both, whole, [*images, *bill])
             main = rw.take(answer, range(layout.rows), whole)
             control = rw.take(answer, range(layout.rows, whole.rows), whole)
         else:
-            main = self.evaluate(forward, call, layout) if main is None else main
+            main = self.main(module, forward, call, layout, nth)
             with own_cache(module):
                 control = self.evaluate(forward, Call.from_tree(part), part_layout, bill)
-        self.remember(nth, main, call, layout, module)
         gammas = [self.strength(image) for image in bill]
-        return steer_rows(main, control, chosen, gammas, call.sample)
+        return steer_rows(main, control, chosen, gammas)
 
     def strength(self, image: int) -> float:
         steering = self.steering[image]
@@ -226,7 +229,9 @@ class Entry:
         if self.listening or self.first_only:
             raise Stop
         passed = self.resumed[0].calls if self.resumed else 0
-        last = self.until is not None and self.calls == min(self.until * self.order, len(self.scheduler.timesteps))
+        last = self.until is not None and self.calls == min(
+            self.until * self.order, len(self.scheduler.timesteps)
+        )
         if index >= passed and self.decoded is None and not last:
             answer = inner(*args, **kwargs)
             self.request.on_step(len(self.rows))
@@ -239,12 +244,14 @@ class Entry:
         level = noise_level(self.scheduler, index, given["timestep"]) if self.estimate else None
         answer = inner(*args, **kwargs)
         self.request.on_step(len(self.rows))
-        clean = clean_estimate(self.scheduler, given["sample"], given["model_output"], level) if level else None
+        clean = (
+            clean_estimate(self.scheduler, given["sample"], given["model_output"], level) if level else None
+        )
         self.snapshot(unpack(answer), given["sample"], clean)
         raise Stop
 
     def snapshot(self, answer: tuple[Tensor, ...], sample: Tensor, clean: Tensor | None) -> None:
-        schedulers = scheduler_states(self.scheduler, sample)
+        schedulers, elsewhere = scheduler_states(self.scheduler, sample), torch.get_rng_state()
         for i, row in enumerate(self.rows):
             one = slice(i, i + 1)
             self.states.append(
@@ -255,6 +262,7 @@ class Entry:
                     answer=tuple(x[one].clone() for x in answer),
                     scheduler=schedulers[i],
                     generator=self.generators[i].get_state(),
+                    elsewhere=elsewhere,
                     clean=None if clean is None else clean[one].to(answer[0].dtype),
                     call=self.shared,
                 )
@@ -265,7 +273,10 @@ class Entry:
         restore_scheduler(self.scheduler, [state.scheduler for state in self.resumed])
         for generator, state in zip(self.generators, self.resumed, strict=True):
             generator.set_state(state.generator)
-        return tuple(torch.cat(parts) for parts in zip(*(state.answer for state in self.resumed), strict=True))
+        torch.set_rng_state(self.resumed[0].elsewhere)
+        return tuple(
+            torch.cat(parts) for parts in zip(*(state.answer for state in self.resumed), strict=True)
+        )
 
 
 def voice(module: torch.nn.Module, call: Call) -> Any:
@@ -287,17 +298,10 @@ def pack(answer: tuple[Tensor, ...], given: dict[str, Any]) -> Any:
     return answer if len(answer) > 1 else (answer[0], answer[0])
 
 
-def steer_rows(main: Tree, control: Tree, chosen: Sequence[int], gammas: Sequence[float], sample: Tree) -> Tree:
+def steer_rows(main: Tree, control: Tree, chosen: Sequence[int], gammas: Sequence[float]) -> Tree:
     """Steer the chosen rows of the denoiser's answer and leave the others as they are (paper, alg. 2)."""
     ours, theirs = rw.prediction(main), rw.prediction(control)
-    channels = sample[0].shape[0]
-    new = list(ours.unbind(0)) if isinstance(ours, Tensor) else list(ours)
+    new = list(ours)
     for row, eps_hat, gamma in zip(chosen, theirs, gammas, strict=True):
-        eps = new[row]
-        if eps.shape[0] == 2 * channels:  # a learned variance in the second half is not steered
-            eps, rest = eps.chunk(2)
-            mean = steer(eps[None], eps_hat[None, :channels], gamma)[0]
-            new[row] = torch.cat([mean, rest])
-        else:
-            new[row] = steer(eps[None], eps_hat[None], gamma)[0]
+        new[row] = steer(new[row][None], eps_hat[None], gamma)[0]
     return rw.with_prediction(main, torch.stack(new) if isinstance(ours, Tensor) else type(ours)(new))

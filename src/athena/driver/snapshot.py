@@ -38,6 +38,7 @@ class State:
     answer: tuple[Tensor, ...]  # what the last `scheduler.step` returned, the next latents first
     scheduler: dict[str, Any]  # its attributes after that; `PerRow` where they hold this image's tensors
     generator: Tensor  # the state of this image's random generator
+    elsewhere: Tensor  # the global one's, for schedulers that draw from it whatever they are given
     clean: Tensor | None  # z^_0 from the last prediction; None when the scheduler can't be read
     call: dict[str, Any]  # the pipe's arguments that all images share
 

@@ -21,7 +21,9 @@ Forward = Callable[..., Any]
 
 
 @contextmanager
-def tapped(module: torch.nn.Module, tap: Callable[[Forward, tuple[Any, ...], dict[str, Any]], Any]) -> Iterator[None]:
+def tapped(
+    module: torch.nn.Module, tap: Callable[[Forward, tuple[Any, ...], dict[str, Any]], Any]
+) -> Iterator[None]:
     """Route the module's calls through `tap(forward, args, kwargs)`."""
     slots = vars(module)
     before = slots.get(SLOT)
@@ -62,6 +64,7 @@ def restore(slots: dict[str, Any], name: str, before: Any) -> None:
 def untouched(pipe: Any) -> Iterator[None]:
     """Give the pipe, its scheduler and the global random state back as they were."""
     with ExitStack() as stack:
+        stack.enter_context(same_precision(getattr(pipe, "vae", None)))
         stack.enter_context(same_attributes(pipe))
         stack.enter_context(same_attributes(pipe.scheduler))
         stack.enter_context(same_random_state())
@@ -85,6 +88,17 @@ def same_attributes(thing: Any) -> Iterator[None]:
                 x_now.update(x) if isinstance(x, dict) else x_now.extend(x)
         slots.clear()
         slots.update({**before, **renewed})
+
+
+@contextmanager
+def same_precision(vae: Any) -> Iterator[None]:
+    """SDXL decodes in float32 and goes back to half precision only if nothing interrupts it."""
+    before = getattr(vae, "dtype", None)
+    try:
+        yield
+    finally:
+        if before is not None and vae.dtype != before:
+            vae.to(dtype=before)
 
 
 @contextmanager
