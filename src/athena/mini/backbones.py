@@ -42,11 +42,15 @@ class SDXL(nn.Module):
             addition_time_embed_dim=8,
             projection_class_embeddings_input_dim=WIDTH + 6 * 8,
         )
-        self.register_buffer("sizes", torch.tensor([[SIDE, SIDE, 0, 0, SIDE, SIDE]]).float(), persistent=False)
+        self.register_buffer(
+            "sizes", torch.tensor([[SIDE, SIDE, 0, 0, SIDE, SIDE]]).float(), persistent=False
+        )
 
     def read(self, texts: list[str]) -> tuple[Tensor, Tensor]:
         """What the pipeline would hand to the UNet: the states of both encoders, the second's pooled one."""
-        ids = self.tokenizer(texts, padding="max_length", max_length=LENGTH, truncation=True, return_tensors="pt").input_ids
+        ids = self.tokenizer(
+            texts, padding="max_length", max_length=LENGTH, truncation=True, return_tensors="pt"
+        ).input_ids
         one = self.text_encoder(ids, output_hidden_states=True)
         two = self.text_encoder_2(ids, output_hidden_states=True)
         return torch.cat([one.hidden_states[-2], two.hidden_states[-2]], -1), two.text_embeds
@@ -84,9 +88,15 @@ class SD3(nn.Module):
 
     def read(self, texts: list[str]) -> tuple[Tensor, Tensor]:
         """States of both encoders side by side, their pooled outputs side by side."""
-        ids = self.tokenizer(texts, padding="max_length", max_length=LENGTH, truncation=True, return_tensors="pt").input_ids
-        outs = [encoder(ids, output_hidden_states=True) for encoder in (self.text_encoder, self.text_encoder_2)]
-        return torch.cat([o.hidden_states[-2] for o in outs], -1), torch.cat([o.text_embeds for o in outs], -1)
+        ids = self.tokenizer(
+            texts, padding="max_length", max_length=LENGTH, truncation=True, return_tensors="pt"
+        ).input_ids
+        outs = [
+            encoder(ids, output_hidden_states=True) for encoder in (self.text_encoder, self.text_encoder_2)
+        ]
+        return torch.cat([o.hidden_states[-2] for o in outs], -1), torch.cat(
+            [o.text_embeds for o in outs], -1
+        )
 
     def forward(self, x: Tensor, sigma: Tensor, texts: list[str], empty: int = 1) -> Tensor:
         """The velocity at noise level sigma; `empty` is how many zero states stand in for the missing T5."""
@@ -124,7 +134,9 @@ class Flux(nn.Module):
 
     def read(self, texts: list[str]) -> tuple[Tensor, Tensor]:
         """The T5 states and CLIP's pooled output."""
-        ids = self.tokenizer(texts, padding="max_length", max_length=LENGTH, truncation=True, return_tensors="pt").input_ids
+        ids = self.tokenizer(
+            texts, padding="max_length", max_length=LENGTH, truncation=True, return_tensors="pt"
+        ).input_ids
         pooled = self.text_encoder(ids).pooler_output
         ids = self.tokenizer_2(
             texts, padding="max_length", max_length=FLUX_TEXT, truncation=True, return_tensors="pt"

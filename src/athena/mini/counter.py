@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,9 @@ class MiniCounter:
     def __call__(self, images: list[Image.Image], nouns: list[str]) -> list[Detections]:
         """The objects of one noun in each picture; nouns in singular or plural."""
         if len(images) != len(nouns):
-            raise CounterError(f"expected one noun for each image, got {len(images)} images and {len(nouns)} nouns")
+            raise CounterError(
+                f"expected one noun for each image, got {len(images)} images and {len(nouns)} nouns"
+            )
         names = [self._known(noun) for noun in nouns]
         if not images:
             return []
@@ -48,7 +50,9 @@ class MiniCounter:
     def _known(self, noun: str) -> str:
         name = singular(noun)
         if name is None:
-            raise CounterError(f'the counter {self.name} cannot see "{noun}". It counts: {", ".join(NOUN_NAMES)}')
+            raise CounterError(
+                f'the counter {self.name} cannot see "{noun}". It counts: {", ".join(NOUN_NAMES)}'
+            )
         return name
 
     def _pixels(self, image: Image.Image) -> np.ndarray[Any, Any]:
@@ -56,7 +60,10 @@ class MiniCounter:
 
         small = image.convert("RGB")
         if small.size != (self.side, self.side):
-            small = small.resize((self.side, self.side), Pillow.Resampling.BOX if small.width > self.side else Pillow.Resampling.BICUBIC)
+            small = small.resize(
+                (self.side, self.side),
+                Pillow.Resampling.BOX if small.width > self.side else Pillow.Resampling.BICUBIC,
+            )
         return np.array(small)
 
     def _boxes(self, found: torch.Tensor, image: Image.Image, name: str, number: int) -> Detections:
@@ -73,7 +80,7 @@ class MiniCounter:
         )
 
 
-@lru_cache(maxsize=None)
+@cache
 def load_counter(name: str = "mini") -> MiniCounter:
     """One of the two counters, from the packaged weights."""
     if name not in NETS:

@@ -68,7 +68,10 @@ NETS: dict[str, type[nn.Module]] = {"mini": Asked, "mini-judge": Everything}
 
 def peaks(maps: Tensor, threshold: float) -> list[Tensor]:
     """For each picture, rows of (x, y, size, confidence) in 64-pixel units where a centre is a local maximum."""
-    heat = F.avg_pool2d(maps[:, :1].float().sigmoid(), 3, 1, 1, count_include_pad=False) * 0.5 + maps[:, :1].float().sigmoid() * 0.5
+    heat = (
+        F.avg_pool2d(maps[:, :1].float().sigmoid(), 3, 1, 1, count_include_pad=False) * 0.5
+        + maps[:, :1].float().sigmoid() * 0.5
+    )
     top = F.max_pool2d(heat, 5, 1, 2)
     found = []
     for i in range(len(maps)):

@@ -19,8 +19,8 @@ from athena.mini.vae import to_bytes, to_tensor, white_vae
 from athena.mini.words import MAX_DRAWN, NOUN_NAMES, SCENES
 
 PLANS = {
-    "mini": Plan("counter-mini", minutes=5, rate=3e-3, batch=32, seed=21, workers=1, ema=0.99),
-    "mini-judge": Plan("counter-mini-judge", minutes=5, rate=3e-3, batch=32, seed=22, workers=1, ema=0.99),
+    "mini": Plan("counter-mini", minutes=5, rate=3e-3, batch=32, seed=21, workers=1, ema=0.99, bf16=False),
+    "mini-judge": Plan("counter-mini-judge", minutes=5, rate=3e-3, batch=32, seed=22, workers=1, ema=0.99, bf16=False),
 }
 POOLS = {"mini": 300_000_000, "mini-judge": 400_000_000}
 POOL = 9000
@@ -45,7 +45,10 @@ def target(layout: Scene, noun: int) -> tuple[Tensor, Tensor]:
     for thing in layout.things:
         if thing.noun != noun:
             continue
-        x, y = (thing.x - 2) / 4, (thing.y - 2) / 4  # canvas pixels to cells; a cell's centre is at its middle
+        x, y = (
+            (thing.x - 2) / 4,
+            (thing.y - 2) / 4,
+        )  # canvas pixels to cells; a cell's centre is at its middle
         far = (grid[None] - x) ** 2 + (grid[:, None] - y) ** 2
         heat = torch.maximum(heat, torch.exp(-far / (2 * 0.9**2)))
         sizes = torch.where(far < 6, torch.tensor(thing.size / 32), sizes)
@@ -53,14 +56,19 @@ def target(layout: Scene, noun: int) -> tuple[Tensor, Tensor]:
 
 
 class Trainer:
-    """Focal loss on the centres, L1 on the sizes; the pool is made on first use."""
+    """Focal loss on the centres, L1 on the sizes."""
 
     def __init__(self, name: str, work: Path) -> None:
         self.name, self.work = name, work
         self.pictures = torch.empty(0)
         self.scenes: list[tuple[Scene, int]] = []
 
-    def _fill(self) -> None:
+    def fill(self) -> None:
+        """Makes the pool of pictures, or reads it."""
+        kept = self.work / f"pool-{self.name}.pt"
+        if kept.exists():
+            self.pictures, self.scenes = torch.load(kept, weights_only=False)
+            return
         rng = np.random.default_rng(POOLS[self.name])
         made = [scene_with_others(rng) for _ in range(POOL)]
         self.scenes = [(layout, noun) for _, layout, noun in made]
@@ -76,10 +84,9 @@ class Trainer:
                     z = z + mix * (blur - z) + torch.rand(len(z), 1, 1, 1) * 0.5 * torch.randn_like(z)
                 x[start : start + 50] = vae.decode(z).sample.float().clamp(-1, 1)
         self.pictures = (x * 127).to(torch.int8)
+        torch.save((self.pictures, self.scenes), kept)
 
     def __call__(self, model: nn.Module, rng: np.random.Generator, batch: int, progress: float) -> Tensor:
-        if not self.scenes:
-            self._fill()
         picks = rng.integers(POOL, size=batch)
         asked = []
         heats, sizes = [], []
@@ -99,9 +106,12 @@ class Trainer:
         x = x + 0.06 * torch.rand(batch, 1, 1, 1) * torch.randn_like(x)
         out = model(x, torch.tensor(asked)).float()
         p = out[:, 0].sigmoid()
-        focal = F.binary_cross_entropy_with_logits(out[:, 0], heat, reduction="none") * (p - heat).abs() ** 1.5
+        focal = (
+            F.binary_cross_entropy_with_logits(out[:, 0], heat, reduction="none") * (p - heat).abs() ** 1.5
+        )
         near = (size > 0).float()
-        return focal.sum() / batch / 10 + ((out[:, 1] - size).abs() * near).sum() / (near.sum() + 1)
+        total: Tensor = focal.sum() / batch / 10 + ((out[:, 1] - size).abs() * near).sum() / (near.sum() + 1)
+        return total
 
 
 @torch.no_grad()
@@ -113,7 +123,9 @@ def exactness(net: nn.Module, vae: Any, count: int = 2000) -> dict[str, float]:
     truth = [layout.count(noun) for _, layout, noun in made]
     x = to_tensor(np.stack([picture for picture, _, _ in made]))
     right = {"renders": 0, "rebuilt": 0}
-    for part, asked, wanted in zip(x.split(50), nouns.split(50), np.array_split(truth, count // 50), strict=True):
+    for part, asked, wanted in zip(
+        x.split(50), nouns.split(50), np.array_split(truth, count // 50), strict=True
+    ):
         rebuilt = to_tensor(to_bytes(vae.decode(vae.encode(part).latent_dist.mean).sample))
         for key, pictures in (("renders", part), ("rebuilt", rebuilt)):
             found = peaks(net(pictures, asked), THRESHOLD)
@@ -132,14 +144,18 @@ def train_counter(name: str, work: Path, minutes: float | None = None) -> None:
     """Trains one counter from its last checkpoint to the end of its plan."""
     plan = PLANS[name]
     plan = Plan(**{**plan.__dict__, "minutes": minutes or plan.minutes})
-    fit(plan, work, NETS[name], Trainer(name, work), Report())
+    trainer = Trainer(name, work)
+    trainer.fill()  # before the clock of the plan starts
+    fit(plan, work, NETS[name], trainer, Report())
 
 
 def package_counter(name: str, work: Path, weights: Path) -> None:
     """Writes one counter as fp16 safetensors, what it knows beside it."""
     net = trained(work, f"counter-{name}", NETS[name]())
     weights.mkdir(parents=True, exist_ok=True)
-    state = {key: (v.half() if v.is_floating_point() else v).contiguous() for key, v in net.state_dict().items()}
+    state = {
+        key: (v.half() if v.is_floating_point() else v).contiguous() for key, v in net.state_dict().items()
+    }
     save_file(state, weights / f"{name}.safetensors")
     facts = {"name": name, "nouns": list(NOUN_NAMES), "side": SIDE, "threshold": THRESHOLD}
     (weights / f"{name}.json").write_text(json.dumps(facts, indent=2) + "\n")

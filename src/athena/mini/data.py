@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +50,9 @@ def phrase(noun: str, count: int | None, rng: np.random.Generator) -> str:
     number = str(count) if rng.random() < 0.2 else NUMBER_WORDS[count]
     if count == 1:
         article = "an" if noun[0] in "aeiou" else "a"
-        return str(rng.choice([f"{number} {noun}", f"{number} {noun}", f"{number} {many}", f"{article} {noun}"]))
+        return str(
+            rng.choice([f"{number} {noun}", f"{number} {noun}", f"{number} {many}", f"{article} {noun}"])
+        )
     return f"{number} {many}"
 
 
@@ -86,22 +87,20 @@ def write_shard(work: Path, shard: int) -> None:
     path.with_suffix(".tmp").rename(path)
 
 
-@dataclass
 class Latents:
     """The shards written so far; training starts with the first and takes in the others as they come."""
 
-    work: Path
-    latents: Tensor = torch.empty(0)
-    facts: Tensor = torch.empty(0)
-    shards: int = 0
-    drawn: int = 0
+    def __init__(self, work: Path) -> None:
+        self.work = work
+        self.latents = self.facts = torch.empty(0)
+        self.shards = self.drawn = 0
 
     def refresh(self) -> None:
         """Reads again when there are more shards than before."""
         paths = sorted((self.work / "latents").glob("*.pt"))
         if len(paths) > self.shards:
             parts = [torch.load(path, weights_only=True) for path in paths]
-            self.latents = torch.cat([part["latents"] for part in parts])
+            self.latents = torch.cat([part["latents"].float() for part in parts])  # autocast joins no halves
             self.facts = torch.cat([part["facts"] for part in parts])
             self.shards = len(paths)
 
@@ -118,7 +117,7 @@ class Latents:
             said = None if rng.random() < 0.12 and count > 0 else told
             where = "" if scene == len(SCENES) or rng.random() < 0.1 else SCENES[scene]
             texts.append("" if rng.random() < 0.1 else caption(NOUN_NAMES[noun], said, where, rng))
-        return self.latents[torch.from_numpy(picks)].float(), texts
+        return self.latents[torch.from_numpy(picks)], texts
 
 
 def write_latents(work: Path, shards: int = SHARDS, first: int = 0, every: int = 1) -> None:

@@ -17,9 +17,15 @@ from athena.mini.loop import Plan, fit, trained
 from athena.mini.package import pipeline
 
 PLANS = {
-    "mini-sdxl": Plan("mini-sdxl", minutes=35, rate=1e-3, batch=32, seed=11, workers=1, ema=0.9985, compiled="unet"),
-    "mini-sd3": Plan("mini-sd3", minutes=30, rate=1e-3, batch=32, seed=12, workers=1, ema=0.9985, compiled="transformer"),
-    "mini-flux": Plan("mini-flux", minutes=25, rate=1e-3, batch=32, seed=13, workers=1, ema=0.9985, compiled="transformer"),
+    "mini-sdxl": Plan(
+        "mini-sdxl", minutes=35, rate=1e-3, batch=32, seed=11, workers=1, ema=0.9985, compiled="unet"
+    ),
+    "mini-sd3": Plan(
+        "mini-sd3", minutes=30, rate=1e-3, batch=32, seed=12, workers=1, ema=0.9985, compiled="transformer"
+    ),
+    "mini-flux": Plan(
+        "mini-flux", minutes=25, rate=1e-3, batch=32, seed=13, workers=1, ema=0.9985, compiled="transformer"
+    ),
 }
 CHECK = (
     "a photo of two apples on the grass", "a photo of three cats", "a photo of five donuts on a table",
@@ -65,7 +71,10 @@ class Trainer:
         """The teacher's velocity with classifier-free guidance: what one pass of the student must give."""
         if self.teacher is None:
             self.teacher = trained(self.work, "mini-sd3", SD3())
-        both = self.teacher(torch.cat([x, x]), torch.cat([level, level]), [*texts, *([""] * len(texts))]).float()
+            self.teacher.transformer.compile(dynamic=False)
+        both = self.teacher(
+            torch.cat([x, x]), torch.cat([level, level]), [*texts, *([""] * len(texts))]
+        ).float()
         with_text, without = both.chunk(2)
         out: Tensor = without + guidance.view(-1, 1, 1, 1) * (with_text - without)
         return out
@@ -84,7 +93,9 @@ class Sheet:
         rows = []
         for seed in range(3):
             generator = torch.Generator().manual_seed(seed)
-            out = pipe(list(CHECK), num_inference_steps=25, guidance_scale=3.0, generator=generator, **extra).images
+            out = pipe(
+                list(CHECK), num_inference_steps=25, guidance_scale=3.0, generator=generator, **extra
+            ).images
             rows.append(np.concatenate([np.asarray(image) for image in out], 1))
         Image.fromarray(np.concatenate(rows, 0)).save(work / f"{self.family}.png")
         return {}
@@ -95,5 +106,3 @@ def train_backbone(family: str, work: Path, minutes: float | None = None, worker
     plan = PLANS[family]
     plan = Plan(**{**plan.__dict__, "minutes": minutes or plan.minutes, "workers": workers or plan.workers})
     fit(plan, work, FAMILIES[family], Trainer(family, work), Sheet(family))
-
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,11 @@ def prompts(split: str, each: int = EACH) -> list[tuple[str, int]]:
     places = ("", *SCENES)
     rng = np.random.default_rng({"test": 5, "tune": 6}[split])
     start = {"test": 50_000, "tune": 90_000}[split]
-    asked = []
+    asked: list[tuple[str, int]] = []
     for count in COUNTS:
         for noun in rng.permutation(np.arange(each) % len(NOUN_NAMES)):
-            text = f"a photo of {NUMBER_WORDS[count]} {plural(NOUN_NAMES[noun])} {places[rng.integers(len(places))]}".strip()
-            asked.append((text, start + len(asked)))
+            things, where = plural(NOUN_NAMES[noun]), places[rng.integers(len(places))]
+            asked.append((f"a photo of {NUMBER_WORDS[count]} {things} {where}".strip(), start + len(asked)))
     return asked
 
 
@@ -66,9 +67,13 @@ def steerer(family: str, batch: int = 32) -> Any:
     )  # fmt: skip
 
 
-def measure(athena: Any, family: str, asked: list[tuple[str, int]], options: dict[str, Any]) -> list[dict[str, Any]]:
+def measure(
+    athena: Any, family: str, asked: list[tuple[str, int]], options: dict[str, Any]
+) -> list[dict[str, Any]]:
     """One record for each prompt, with the final count by both counters."""
-    results = athena([text for text, _ in asked], seed=[seed for _, seed in asked], **call_of(family), **options)
+    results = athena(
+        [text for text, _ in asked], seed=[seed for _, seed in asked], **call_of(family), **options
+    )
     seen = load_counter("mini")([r.image for r in results], [r.prompt.noun for r in results])
     return [
         {
@@ -114,7 +119,8 @@ def table(runs: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
         after = [r["judge"] == r["target"] for r in records]
         fixed = sum(b < a for b, a in zip(before, after, strict=True))
         broken = sum(b > a for b, a in zip(before, after, strict=True))
-        yield f"| {name} | {share(records, 'judge')} | {share(records, 'mini')} | {mae:.2f} | {rows:.1f} | {fixed} | {broken} |"
+        cells = [name, share(records, "judge"), share(records, "mini"), f"{mae:.2f}", f"{rows:.1f}", fixed, broken]
+        yield "| " + " | ".join(str(cell) for cell in cells) + " |"
 
 
 def by_count(runs: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
@@ -145,7 +151,7 @@ def observability(athena: Any, family: str, folder: Path) -> Iterator[str]:
     same = []
     for t in LOOKS:
         options = {"strategy": look_once, "estimate_step": t}
-        records = cached(folder / f"look-{t}.jsonl", lambda o=options: measure(athena, family, asked, o))
+        records = cached(folder / f"look-{t}.jsonl", partial(measure, athena, family, asked, options))
         same.append(100 * np.mean([r["estimates"][0] == r["mini"] for r in records]))
     yield f"| same as the final count, % of {len(asked)} | " + " | ".join(f"{s:.0f}" for s in same) + " |"
 
@@ -162,7 +168,9 @@ def seconds(athena: Any, family: str) -> str:
             athena(texts, seed=seeds, strategy="unsteered", **call_of(family))
             best = min(best, (time.perf_counter() - began) / size)
         told.append(f"batch {size}: {best:.2f} s")
-    return f"Seconds an image, unsteered, {torch.get_num_threads()} threads, best of three: " + ", ".join(told)
+    return f"Seconds an image, unsteered, {torch.get_num_threads()} threads, best of three: " + ", ".join(
+        told
+    )
 
 
 def evaluate(work: Path, families: Iterable[str]) -> None:
@@ -176,7 +184,7 @@ def evaluate(work: Path, families: Iterable[str]) -> None:
         runs = {}
         for name, options in STRATEGIES.items():
             path = folder / f"{name.replace(', ', '-').replace(' ', '-')}.jsonl"
-            runs[name] = cached(path, lambda o=options: measure(athena, family, asked, o))
+            runs[name] = cached(path, partial(measure, athena, family, asked, options))
             print(family, name, share(runs[name], "judge"), flush=True)
         agree = np.mean([r["judge"] == r["mini"] for r in runs["unsteered"]])
         lines = [f"### {family}", "", *table(runs), "", *by_count(runs), ""]
@@ -193,7 +201,9 @@ def labels(work: Path) -> None:
         if not (WEIGHTS / family / "model_index.json").exists():
             continue
         asked = prompts("tune", 8)[number::4][:20]
-        results = steerer(family)([t for t, _ in asked], seed=[s for _, s in asked], strategy="unsteered", **call_of(family))
+        results = steerer(family)(
+            [t for t, _ in asked], seed=[s for _, s in asked], strategy="unsteered", **call_of(family)
+        )
         for r in results:
             told.append({"family": family, "prompt": r.prompt.text, "noun": r.prompt.noun, "seed": r.seed})
             tiles.append(r.image)

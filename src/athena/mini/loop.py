@@ -7,7 +7,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,9 @@ class Plan:
 
 
 Build = Callable[[], nn.Module]
-Loss = Callable[[nn.Module, np.random.Generator, int, float], Tensor]  # (model, randomness, batch, progress 0..1)
+Loss = Callable[
+    [nn.Module, np.random.Generator, int, float], Tensor
+]  # (model, randomness, batch, progress 0..1)
 Report = Callable[[nn.Module, Path], dict[str, Any]]
 
 
@@ -53,7 +55,7 @@ class Team:
         self.clock = torch.zeros(1, dtype=torch.float64).share_memory_()
         self.gate = mp.get_context("spawn").Barrier(workers)
 
-    def average(self, rank: int, parameters: list[Tensor]) -> None:
+    def average(self, rank: int, parameters: Sequence[Tensor]) -> None:
         """Replaces each gradient by its mean over the workers."""
         if self.workers == 1:
             return
@@ -77,7 +79,9 @@ class Team:
         return told
 
 
-def _worker(rank: int, team: Team, plan: Plan, work: Path, build: Build, loss_of: Loss, report: Report | None) -> None:
+def _worker(
+    rank: int, team: Team, plan: Plan, work: Path, build: Build, loss_of: Loss, report: Report | None
+) -> None:
     torch.set_num_threads(1)
     torch.manual_seed(plan.seed)
     model = build().train()
@@ -107,7 +111,7 @@ def _worker(rank: int, team: Team, plan: Plan, work: Path, build: Build, loss_of
         rng = np.random.default_rng((plan.seed, rank, step))
         with torch.autocast("cpu", torch.bfloat16, enabled=plan.bf16):
             loss = loss_of(model, rng, plan.batch, progress)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         team.average(rank, parameters)
         nn.utils.clip_grad_norm_(parameters, 1.0)
         rate = plan.rate * min(1.0, (step + 1) / plan.warmup) * (0.5 + 0.5 * math.cos(math.pi * progress))
@@ -119,6 +123,8 @@ def _worker(rank: int, team: Team, plan: Plan, work: Path, build: Build, loss_of
         with torch.no_grad():
             for slow, fast in zip(average.parameters(), model.parameters(), strict=True):
                 slow.lerp_(fast, 1 - keep)
+            for slow, fast in zip(average.buffers(), model.buffers(), strict=True):
+                slow.copy_(fast)
         step += 1
         running += (loss.item() - running) * (0.02 if step > 50 else 1 / step)
         if log and step % 100 == 0:
@@ -131,7 +137,10 @@ def _worker(rank: int, team: Team, plan: Plan, work: Path, build: Build, loss_of
     if rank == 0:
         _save(checkpoint, model, average, optimizer, step, spent)
         told = report(average, work) if report else {}
-        print(json.dumps({"name": plan.name, "steps": step, "minutes": round(spent / 60, 1), **told}), flush=True)
+        print(
+            json.dumps({"name": plan.name, "steps": step, "minutes": round(spent / 60, 1), **told}),
+            flush=True,
+        )
 
 
 def _save(path: Path, model: nn.Module, average: nn.Module, optimizer: Any, step: int, spent: float) -> None:
@@ -149,7 +158,7 @@ def fit(plan: Plan, work: Path, build: Build, loss_of: Loss, report: Report | No
     if plan.workers == 1:
         _worker(0, *arguments)
     else:
-        mp.spawn(_worker, arguments, nprocs=plan.workers)  # type: ignore[no-untyped-call]
+        mp.spawn(_worker, arguments, nprocs=plan.workers)  # type: ignore[attr-defined, no-untyped-call]
 
 
 def trained(work: Path, name: str, model: nn.Module) -> nn.Module:

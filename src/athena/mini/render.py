@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -31,8 +31,22 @@ _FLOOR = {
     4: ((246, 226, 172), (232, 204, 142)),
     5: ((244, 248, 255), (214, 226, 244)),
 }
-_SKY = {0: (176, 222, 250), 1: (226, 206, 178), 2: (190, 206, 224), 3: (240, 226, 206), 4: (74, 170, 214), 5: (158, 190, 230)}
-_PLAIN = ((238, 222, 226), (220, 230, 244), (226, 240, 226), (246, 236, 212), (230, 224, 244), (222, 238, 240))
+_SKY = {
+    0: (176, 222, 250),
+    1: (226, 206, 178),
+    2: (190, 206, 224),
+    3: (240, 226, 206),
+    4: (74, 170, 214),
+    5: (158, 190, 230),
+}
+_PLAIN = (
+    (238, 222, 226),
+    (220, 230, 244),
+    (226, 240, 226),
+    (246, 236, 212),
+    (230, 224, 244),
+    (222, 238, 240),
+)
 
 
 @dataclass(frozen=True)
@@ -70,14 +84,15 @@ def _glyph(noun: int) -> Image.Image:
     return square
 
 
-@lru_cache(maxsize=None)
+@cache
 def sprite(noun: int, size: int, angle: int, flip: bool) -> tuple[Floats, Floats]:
     """Colour (premultiplied, 0..255) and what it lets through (0..1) of one sprite on its soft shadow."""
     glyph = _glyph(noun)
     if flip:
         glyph = glyph.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     glyph = glyph.rotate(angle, Image.Resampling.BICUBIC, expand=True)
-    scale = size / max(glyph.getbbox()[2] - glyph.getbbox()[0], glyph.getbbox()[3] - glyph.getbbox()[1])
+    left, top, right, bottom = glyph.getbbox() or (0, 0, *glyph.size)
+    scale = size / max(right - left, bottom - top)
     glyph = glyph.resize((round(glyph.width * scale), round(glyph.height * scale)), Image.Resampling.LANCZOS)
     pad = 4
     canvas = Image.new("RGBA", (glyph.width + 2 * pad, glyph.height + 2 * pad))
@@ -85,9 +100,9 @@ def sprite(noun: int, size: int, angle: int, flip: bool) -> tuple[Floats, Floats
     shadow.paste(glyph.getchannel("A").point(lambda a: int(a * 0.34)), (pad + 1, pad + 2))
     canvas.putalpha(shadow.filter(ImageFilter.GaussianBlur(1.8)))
     canvas.alpha_composite(glyph, (pad, pad))
-    pixels = np.asarray(canvas, dtype=np.float32)
-    alpha = pixels[..., 3:] / 255
-    return pixels[..., :3] * alpha, 1 - alpha
+    pixels: Floats = np.asarray(canvas, dtype=np.float32)
+    alpha: Floats = (pixels[..., 3:] / 255).astype(np.float32)
+    return (pixels[..., :3] * alpha).astype(np.float32), (1 - alpha).astype(np.float32)
 
 
 def backdrop(scene: int, rng: np.random.Generator) -> Floats:
@@ -100,13 +115,16 @@ def backdrop(scene: int, rng: np.random.Generator) -> Floats:
     far, near = (np.array(colour, np.float32) for colour in _FLOOR[scene])
     horizon = int(rng.integers(8, 26))
     floor = far + (near - far) * np.clip((rows * CANVAS - horizon) / (CANVAS - horizon), 0, 1)
-    picture = np.repeat((floor + tint)[:, None], CANVAS, 1)
+    picture: Floats = np.repeat((floor + tint)[:, None], CANVAS, 1)
     blend = np.clip((rows[:, 0] * CANVAS - horizon) / 3 + 0.5, 0, 1)[:, None, None]
-    picture = np.array(_SKY[scene], np.float32) * (1 - blend) + picture * blend
+    picture = (np.array(_SKY[scene], np.float32) * (1 - blend) + picture * blend).astype(np.float32)
     columns = np.arange(CANVAS, dtype=np.float32)
     if scene == 2:  # a dashed line down the road
         middle = float(rng.uniform(40, 88))
-        dash = np.clip(3.0 - np.abs(columns - middle), 0, 1)[None] * ((np.arange(CANVAS) // 16 % 2 == 0) & (np.arange(CANVAS) > horizon))[:, None]
+        dash = (
+            np.clip(3.0 - np.abs(columns - middle), 0, 1)[None]
+            * ((np.arange(CANVAS) // 16 % 2 == 0) & (np.arange(CANVAS) > horizon))[:, None]
+        )
         picture += 70 * dash[..., None].astype(np.float32)
     if scene == 3:  # the seams between the boards
         for seam in range(horizon + 14, CANVAS, 28):
@@ -152,9 +170,9 @@ def draw(scene: Scene, rng: np.random.Generator) -> Bytes:
         colour, through = sprite(thing.noun, thing.size, angle, bool(rng.integers(2)))
         height, width = through.shape[:2]
         top, left = round(thing.y - height / 2), round(thing.x - width / 2)
-        t, l, b, r = max(0, top), max(0, left), min(CANVAS, top + height), min(CANVAS, left + width)
-        part = (slice(t - top, b - top), slice(l - left, r - left))
-        picture[t:b, l:r] = picture[t:b, l:r] * through[part] + colour[part]
+        up, start, down, end = max(0, top), max(0, left), min(CANVAS, top + height), min(CANVAS, left + width)
+        part = (slice(up - top, down - top), slice(start - left, end - left))
+        picture[up:down, start:end] = picture[up:down, start:end] * through[part] + colour[part]
     small = picture.reshape(SIDE, 2, SIDE, 2, 3).mean(axis=(1, 3))
     pixels: Bytes = np.clip(small + 0.5, 0, 255).astype(np.uint8)
     return pixels

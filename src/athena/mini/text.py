@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from itertools import pairwise
+from typing import Any, cast
 
 from transformers import (
     CLIPTextConfig,
@@ -29,7 +30,7 @@ def merges(words: tuple[str, ...]) -> list[tuple[str, str]]:
     split = {word: [*word[:-1], word[-1] + "</w>"] for word in words if not word.isdigit()}
     learned: list[tuple[str, str]] = []
     while True:
-        pairs = Counter(pair for parts in split.values() for pair in zip(parts, parts[1:], strict=False))
+        pairs = Counter(pair for parts in split.values() for pair in pairwise(parts))
         if not pairs:
             return learned
         best = max(pairs, key=lambda pair: (pairs[pair], pair))
@@ -50,7 +51,7 @@ def clip_tokenizer() -> Any:
     pieces = [_START, _END, *(c for c in _LETTERS + _MARKS), *(c + "</w>" for c in _LETTERS + _MARKS)]
     pieces += [a + b for a, b in learned]
     vocab = {piece: i for i, piece in enumerate(dict.fromkeys(pieces))}
-    return CLIPTokenizer(vocab=vocab, merges=learned, model_max_length=LENGTH)
+    return CLIPTokenizer(vocab=vocab, merges=cast(Any, learned), model_max_length=LENGTH)
 
 
 def t5_tokenizer() -> Any:
@@ -60,7 +61,7 @@ def t5_tokenizer() -> Any:
     whole = [("▁" + word, -2.0) for word in dict.fromkeys(spelled)]
     letters = [(c, -20.0) for c in dict.fromkeys("▁" + _LETTERS + _LETTERS.upper() + _MARKS)]
     seen = {piece for piece, _ in whole}
-    vocab = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), *whole, *(l for l in letters if l[0] not in seen)]
+    vocab = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), *whole, *(pair for pair in letters if pair[0] not in seen)]
     return T5Tokenizer(vocab=vocab, extra_ids=0, model_max_length=LENGTH)
 
 

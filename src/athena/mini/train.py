@@ -40,8 +40,11 @@ def run(stage: str, work: Path, minutes: float | None, workers: int | None, part
 
 def together(work: Path, *stages: list[str]) -> None:
     """Runs stages side by side, one core each, and stops when one fails."""
-    started = [subprocess.Popen([sys.executable, "-m", "athena.mini.train", *s, "--work", str(work)]) for s in stages]
-    if any([process.wait() for process in started]):
+    started = [
+        subprocess.Popen([sys.executable, "-m", "athena.mini.train", *s, "--work", str(work)]) for s in stages
+    ]
+    codes = [process.wait() for process in started]
+    if any(codes):
         raise SystemExit("a stage failed; what is done is kept, so run the same command again")
 
 
@@ -68,7 +71,11 @@ def main() -> None:
     spelled = [f"mini-{word}" if f"mini-{word}" in FAMILIES else word for word in sys.argv[1:]]
     asked = parser.parse_args(spelled)
     if any(os.environ.get(key) != value for key, value in MALLOC.items()):  # malloc reads these only at start
-        os.execve(sys.executable, [sys.executable, "-m", "athena.mini.train", *sys.argv[1:]], {**os.environ, **MALLOC})
+        os.execve(
+            sys.executable,
+            [sys.executable, "-m", "athena.mini.train", *sys.argv[1:]],
+            {**os.environ, **MALLOC},
+        )
     if asked.family == "all":
         everything(asked.work)
     elif asked.family in ("evaluate", "labels"):

@@ -48,7 +48,9 @@ def to_tensor(pictures: np.ndarray[Any, Any]) -> Tensor:
 
 def to_bytes(pictures: Tensor) -> np.ndarray[Any, Any]:
     """The way back from to_tensor."""
-    scaled: np.ndarray[Any, Any] = ((pictures.float().clamp(-1, 1) + 1) * 127.5).round().byte().permute(0, 2, 3, 1).numpy()
+    scaled: np.ndarray[Any, Any] = (
+        ((pictures.float().clamp(-1, 1) + 1) * 127.5).round().byte().permute(0, 2, 3, 1).numpy()
+    )
     return scaled
 
 
@@ -75,7 +77,8 @@ def vae_loss(model: nn.Module, rng: np.random.Generator, batch: int, progress: f
     out = model.decode(latent.sample()).sample  # type: ignore[operator]
     mean, logvar = latent.mean.float(), latent.logvar.float()
     kl = 0.5 * (mean**2 + logvar.exp() - 1 - logvar).mean()
-    return picture_loss(out, x) + 3e-4 * kl
+    total: Tensor = picture_loss(out, x) + 3e-4 * kl
+    return total
 
 
 class Decoder(nn.Module):
@@ -84,7 +87,7 @@ class Decoder(nn.Module):
     def __init__(self, vae: nn.Module) -> None:
         super().__init__()
         self.vae = vae
-        vae.encoder.requires_grad_(False)  # type: ignore[union-attr]
+        vae.encoder.requires_grad_(False)
 
 
 def decoder_loss(model: nn.Module, rng: np.random.Generator, batch: int, progress: float) -> Tensor:
@@ -106,7 +109,10 @@ def held_out(count: int, seed: int = 900_000_000) -> np.ndarray[Any, Any]:
 def quality(vae: Any, work: Path, name: str = "vae") -> dict[str, Any]:
     """Mean PSNR over held-out renders, and a sheet of originals above reconstructions."""
     pictures = held_out(256)
-    seen = [to_bytes(vae.decode(vae.encode(part).latent_dist.mean).sample) for part in to_tensor(pictures).split(16)]
+    seen = [
+        to_bytes(vae.decode(vae.encode(part).latent_dist.mean).sample)
+        for part in to_tensor(pictures).split(16)
+    ]
     back = np.concatenate(seen)
     error = ((pictures.astype(np.float64) - back) ** 2).mean(axis=(1, 2, 3))
     rows = [np.concatenate(list(part[i : i + 8]), 1) for i in (0, 8, 16) for part in (pictures, back)]

@@ -44,15 +44,37 @@ NOUNS: dict[str, tuple[str, str]] = {
 }
 NOUN_NAMES: tuple[str, ...] = tuple(NOUNS)
 
-SCENES: tuple[str, ...] = ("on the grass", "on the ground", "on the road", "on a table", "on the beach", "in the snow")
+SCENES: tuple[str, ...] = (
+    "on the grass",
+    "on the ground",
+    "on the road",
+    "on a table",
+    "on the beach",
+    "in the snow",
+)
 
 NUMBER_WORDS: tuple[str, ...] = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
     "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
 )  # fmt: skip
-MAX_DRAWN = 12  # the renderer never draws more; larger numbers are read only because a control prompt may hold them
+MAX_DRAWN = (
+    12  # the renderer never draws more; larger numbers are read only because a control prompt may hold them
+)
 
-FILLER: tuple[str, ...] = ("a", "an", "the", "no", "dozen", "of", "photo", "picture", "image", "and", "with", "some")
+FILLER: tuple[str, ...] = (
+    "a",
+    "an",
+    "the",
+    "no",
+    "dozen",
+    "of",
+    "photo",
+    "picture",
+    "image",
+    "and",
+    "with",
+    "some",
+)
 
 
 def _all_words() -> tuple[str, ...]:
