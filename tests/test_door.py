@@ -42,19 +42,24 @@ ARROWS: dict[str, set[str]] = {
     "driver": {"errors", "types", "steering"},
     "_loading": {"errors"},
     "models": {"errors", "_loading"},
-    "counters": BASE,  # and, by name only, "mini": see LAZY
+    "counters": BASE | {"_loading"},  # and, by name only, "mini": see LAZY
     "planning": BASE | {"strategies", "driver", "models"},
     "engine": BASE | {"planning", "strategies", "driver", "models", "counters", "progress"},
+    "watching": BASE | {"planning", "counters", "engine", "progress"},
+    "drawing": BASE,
     "athena": BASE | {"strategies", "models", "counters", "engine"},
     "datasets": BASE,
-    "bench": BASE | {"athena", "strategies", "models", "counters", "engine", "progress", "datasets"},
+    "bench": BASE
+    | {"athena", "strategies", "models", "counters", "engine", "progress", "datasets", "drawing"},
     "mini": BASE | {"athena", "strategies", "models", "counters", "engine", "progress", "datasets", "bench"},
-    "cli": BASE | {"athena", "strategies", "models", "counters", "engine", "progress", "datasets", "bench"},
+    "cli": BASE
+    | {"athena", "strategies", "models", "counters", "engine", "progress", "datasets", "bench"}
+    | {"watching", "drawing"},
     "__main__": {"cli"},
 }
 LAZY = {("counters", "mini")}  # only inside a function
 
-NO_TORCH = BASE | {"strategies", "progress", "datasets", "cli", "athena"}
+NO_TORCH = BASE | {"strategies", "progress", "datasets", "cli", "athena", "drawing"}
 TOUCHES_DIFFUSERS = {"driver", "models", "mini"}
 NEEDS_RECORDS_ONLY = {"bench/metrics", "bench/tables", "bench/plots"}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from athena.errors import CounterError
@@ -18,7 +19,8 @@ class Counter(Protocol):
     a counter from a plain function f(image, noun) -> int is its `name`.
     """
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def __call__(self, images: Sequence[Any], nouns: Sequence[str]) -> Sequence[Any]: ...
 
@@ -28,6 +30,7 @@ class FunctionCounter:
     """A plain function of one image and one noun."""
 
     function: Callable[[Any, str], Any]
+
     name: str
 
     def __call__(self, images: Sequence[Any], nouns: Sequence[str]) -> list[Any]:
@@ -54,12 +57,14 @@ class Scripted:
 
 
 def as_counter(counter: Any) -> Counter:
-    """A name, a `Counter` or a plain function, as a `Counter`; anything else is an error."""
-    if isinstance(counter, str):
+    """A name, a path, a `Counter` or a plain function, as a `Counter`; anything else is an error."""
+    if isinstance(counter, str | Path):
         from athena.counters.registry import load
 
         return load(counter)
-    expected = 'a counter is a name ("mini", "grounding-dino"), a Counter, or a function f(image, noun) -> int'
+    expected = (
+        'a counter is a name ("mini", "grounding-dino"), a Counter, or a function f(image, noun) -> int'
+    )
     if not callable(counter) or isinstance(counter, type):
         raise CounterError(f"{expected}; got {counter!r}.")
     if isinstance(getattr(counter, "name", None), str):
@@ -73,12 +78,33 @@ def as_counter(counter: Any) -> Counter:
     return FunctionCounter(counter, getattr(counter, "__name__", type(counter).__name__))
 
 
-def count(counter: Counter, images: Sequence[Any], nouns: Sequence[str]) -> list[tuple[int, Any]]:
-    """The number of objects in each image, and the detections where the counter gives them."""
-    answers = list(counter(images, nouns))
+def count(
+    counter: Counter,
+    images: Sequence[Any],
+    nouns: Sequence[str],
+    prompts: Sequence[str] | None = None,
+    *,
+    estimate: bool = False,
+) -> list[tuple[int, Any]]:
+    """The number of objects in each image, and the detections where the counter gives them.
+
+    `prompts` go to the counters that ask for them: another noun there may own a label. `estimate` says that
+    the images are half denoised, for counters with `for_estimates()`.
+    """
+    if estimate and hasattr(counter, "for_estimates"):
+        counter = counter.for_estimates()
+    more = {"prompts": prompts} if prompts is not None and _asks_for(counter, "prompts") else {}
+    answers = list(counter(images, nouns, **more))
     if len(answers) != len(images):
         raise CounterError(f'counter "{counter.name}" gave {len(answers)} answers for {len(images)} images.')
     return [_number(answer, counter.name) for answer in answers]
+
+
+def _asks_for(counter: Counter, argument: str) -> bool:
+    try:
+        return argument in inspect.signature(counter).parameters
+    except ValueError:
+        return False  # a builtin without a signature
 
 
 def _number(answer: Any, name: str) -> tuple[int, Any]:
