@@ -56,9 +56,11 @@ def test_counts_fresh_renders(name: str) -> None:
     rng = np.random.default_rng(4)
     nouns = [int(n) for n in rng.integers(len(NOUN_NAMES), size=40)]
     counts = [int(c) for c in rng.integers(0, MAX_DRAWN + 1, size=40)]
-    pictures = [render.render(700_000_000 + i, [n] * c)[0] for i, (n, c) in enumerate(zip(nouns, counts))]
+    pictures = [
+        render.render(700_000_000 + i, [n] * c)[0] for i, (n, c) in enumerate(zip(nouns, counts, strict=True))
+    ]
     found = load_counter(name)([Image.fromarray(p) for p in pictures], [NOUN_NAMES[n] for n in nouns])
-    assert sum(len(f) == c for f, c in zip(found, counts)) >= 38
+    assert sum(len(f) == c for f, c in zip(found, counts, strict=True)) >= 38
     large = load_counter(name)([Image.fromarray(pictures[0]).resize((256, 128))], [NOUN_NAMES[nouns[0]]])[0]
     assert len(large) == 0 or (large.xyxy[:, 2].max() > 64 or large.xyxy[:, 0].max() < 64)
 
@@ -78,5 +80,7 @@ def test_answers_are_detections(name: str) -> None:
 def test_athena_drives_it_to_a_count(family: str) -> None:
     import athena
 
-    result = athena.generate("a photo of three apples on the grass", model=family, strategy="adaptive", seed=3)
+    result = athena.generate(
+        "a photo of three apples on the grass", model=family, strategy="adaptive", seed=3
+    )
     assert result.count is not None and result.attempts and result.cost.denoiser_rows > 0

@@ -13,14 +13,28 @@ def test_every_form_of_a_noun_is_known() -> None:
 
 
 def test_nouns_cover_the_benchmarks() -> None:
-    cococount = {"airplane", "apple", "backpack", "bear", "bird", "bowl", "car", "cat", "cell phone", "clock", "cow"}
+    cococount = {
+        "airplane",
+        "apple",
+        "backpack",
+        "bear",
+        "bird",
+        "bowl",
+        "car",
+        "cat",
+        "cell phone",
+        "clock",
+        "cow",
+    }
     cococount |= {"cup", "dog", "donut", "elephant", "horse", "sheep", "sports ball", "tie"}
     assert cococount <= set(words.NOUNS)
     assert len(words.NOUNS) >= 20
     assert sum(" " in noun for noun in words.NOUNS) >= 3
 
 
-@pytest.mark.parametrize("prompt", ["a photo of one apples", "7 apples", "a photo of no cats", "a dozen Donuts"])
+@pytest.mark.parametrize(
+    "prompt", ["a photo of one apples", "7 apples", "a photo of no cats", "a dozen Donuts"]
+)
 def test_what_athena_may_write_is_known(prompt: str) -> None:
     words.check(prompt)
 

@@ -19,7 +19,7 @@ def _block(inputs: int, outputs: int, stride: int = 1, dilation: int = 1) -> nn.
 class Asked(nn.Module):
     """Counter `mini`: told the noun, it scales its features by it and marks that noun only."""
 
-    def __init__(self, width: int = 40) -> None:
+    def __init__(self, width: int = 32) -> None:
         super().__init__()
         self.start = nn.Sequential(_block(3, 16), _block(16, width, stride=2), _block(width, width))
         self.film = nn.ModuleList(nn.Embedding(len(NOUN_NAMES), 2 * width) for _ in range(4))
@@ -48,8 +48,8 @@ class Everything(nn.Module):
         self.two = nn.Sequential(_block(32, 64, stride=2), _block(64, 64), _block(64, 64))
         self.three = nn.Sequential(_block(64, 96, stride=2), _block(96, 96), nn.Conv2d(96, 64, 1))
         self.join = _block(64, 48)
-        self.last = nn.Sequential(_block(80, 56), _block(56, 56))
-        self.end = nn.Conv2d(56, 2 * len(NOUN_NAMES), 1)
+        self.last = nn.Sequential(_block(80, 40), _block(40, 40))
+        self.end = nn.Conv2d(40, 2 * len(NOUN_NAMES), 1)
         nn.init.constant_(self.end.bias, -3.0)  # type: ignore[arg-type]
 
     def forward(self, x: Tensor, nouns: Tensor) -> Tensor:

@@ -19,11 +19,13 @@ from athena.mini.vae import to_bytes, to_tensor, white_vae
 from athena.mini.words import MAX_DRAWN, NOUN_NAMES, SCENES
 
 PLANS = {
-    "mini": Plan("counter-mini", minutes=5, rate=3e-3, batch=32, seed=21, workers=1, ema=0.99, bf16=False),
-    "mini-judge": Plan("counter-mini-judge", minutes=5, rate=3e-3, batch=32, seed=22, workers=1, ema=0.99, bf16=False),
+    "mini": Plan("counter-mini", minutes=5, rate=3e-3, batch=16, seed=21, workers=1, ema=0.99, bf16=False),
+    "mini-judge": Plan(
+        "counter-mini-judge", minutes=5, rate=3e-3, batch=16, seed=22, workers=1, ema=0.99, bf16=False
+    ),
 }
 POOLS = {"mini": 300_000_000, "mini-judge": 400_000_000}
-POOL = 9000
+POOL = 7500
 THRESHOLD = 0.3
 
 

@@ -119,7 +119,15 @@ def table(runs: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
         after = [r["judge"] == r["target"] for r in records]
         fixed = sum(b < a for b, a in zip(before, after, strict=True))
         broken = sum(b > a for b, a in zip(before, after, strict=True))
-        cells = [name, share(records, "judge"), share(records, "mini"), f"{mae:.2f}", f"{rows:.1f}", fixed, broken]
+        cells = [
+            name,
+            share(records, "judge"),
+            share(records, "mini"),
+            f"{mae:.2f}",
+            f"{rows:.1f}",
+            fixed,
+            broken,
+        ]
         yield "| " + " | ".join(str(cell) for cell in cells) + " |"
 
 
@@ -173,8 +181,12 @@ def seconds(athena: Any, family: str) -> str:
     )
 
 
-def evaluate(work: Path, families: Iterable[str]) -> None:
-    """Writes records and one Markdown page for each family that is packaged; what is there is not measured again."""
+def evaluate(work: Path, families: Iterable[str], part: str = "0/1") -> None:
+    """Writes records and one Markdown page for each packaged family; what is there is not measured again.
+
+    A part such as 1/2 measures every second strategy only, for a second process, and writes no page.
+    """
+    first, every = (int(number) for number in part.split("/"))
     for family in families:
         if not (WEIGHTS / family / "model_index.json").exists():
             continue
@@ -182,16 +194,23 @@ def evaluate(work: Path, families: Iterable[str]) -> None:
         folder = work / "evaluation" / family
         asked = prompts("test")
         runs = {}
-        for name, options in STRATEGIES.items():
+        for name, options in list(STRATEGIES.items())[first::every]:
             path = folder / f"{name.replace(', ', '-').replace(' ', '-')}.jsonl"
             runs[name] = cached(path, partial(measure, athena, family, asked, options))
             print(family, name, share(runs[name], "judge"), flush=True)
-        agree = np.mean([r["judge"] == r["mini"] for r in runs["unsteered"]])
-        lines = [f"### {family}", "", *table(runs), "", *by_count(runs), ""]
-        lines += [f"The two counters agree on {100 * agree:.1f}% of the unsteered images.", ""]
-        lines += [*observability(athena, family, folder), "", seconds(athena, family), ""]
-        (folder / "page.md").write_text("\n".join(lines))
-        print("\n".join(lines), flush=True)
+        if every == 1:
+            page = write_page(athena, family, folder, runs)
+            print(page, flush=True)
+
+
+def write_page(athena: Any, family: str, folder: Path, runs: dict[str, list[dict[str, Any]]]) -> str:
+    """The family's part of docs/mini.md."""
+    agree = np.mean([r["judge"] == r["mini"] for r in runs["unsteered"]])
+    lines = [f"### {family}", "", *table(runs), "", *by_count(runs), ""]
+    lines += [f"The two counters agree on {100 * agree:.1f}% of the unsteered images.", ""]
+    lines += [*observability(athena, family, folder), "", seconds(athena, family), ""]
+    (folder / "page.md").write_text("\n".join(lines))
+    return "\n".join(lines)
 
 
 def labels(work: Path) -> None:

@@ -20,8 +20,8 @@ from torch import nn
 from athena.mini.backbones import FAMILIES
 from athena.mini.loop import trained
 from athena.mini.presets import PRESETS
-from athena.mini.vae import white_vae
 from athena.mini.render import SIDE
+from athena.mini.vae import white_vae
 from athena.mini.words import MAX_DRAWN, NOUN_NAMES, NUMBER_WORDS, SCENES
 
 WEIGHTS = Path(__file__).parent / "weights"

@@ -61,7 +61,13 @@ def t5_tokenizer() -> Any:
     whole = [("▁" + word, -2.0) for word in dict.fromkeys(spelled)]
     letters = [(c, -20.0) for c in dict.fromkeys("▁" + _LETTERS + _LETTERS.upper() + _MARKS)]
     seen = {piece for piece, _ in whole}
-    vocab = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), *whole, *(pair for pair in letters if pair[0] not in seen)]
+    vocab = [
+        ("<pad>", 0.0),
+        ("</s>", 0.0),
+        ("<unk>", 0.0),
+        *whole,
+        *(pair for pair in letters if pair[0] not in seen),
+    ]
     return T5Tokenizer(vocab=vocab, extra_ids=0, model_max_length=LENGTH)
 
 

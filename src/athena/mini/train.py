@@ -66,7 +66,9 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("build/mini"), help="checkpoints, logs, sheets")
     parser.add_argument("--minutes", type=float, help="instead of the recipe's time")
     parser.add_argument("--workers", type=int, help="processes of one thread each")
-    parser.add_argument("--part", default="0/1", help="which part of the latents to write: FIRST/EVERY")
+    parser.add_argument(
+        "--part", default="0/1", help="which part of the latents or of the strategies: FIRST/EVERY"
+    )
     parser.add_argument("--only", nargs="*", help="evaluate only these families")
     spelled = [f"mini-{word}" if f"mini-{word}" in FAMILIES else word for word in sys.argv[1:]]
     asked = parser.parse_args(spelled)
@@ -82,7 +84,9 @@ def main() -> None:
         from athena.mini import evaluate
 
         chosen = asked.only or FAMILIES
-        evaluate.labels(asked.work) if asked.family == "labels" else evaluate.evaluate(asked.work, chosen)
+        evaluate.labels(asked.work) if asked.family == "labels" else evaluate.evaluate(
+            asked.work, chosen, asked.part
+        )
     else:
         run(asked.family, asked.work, asked.minutes, asked.workers, asked.part)
 
