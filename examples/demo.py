@@ -33,7 +33,9 @@ def main() -> None:
         print("Its pictures are noise and its counts mean nothing; everything else is real.\n")
         pipe, counter, call = tiny()
     steerer = athena.Athena(pipe, counter)
-    print(f"{'prompt':40}{'strategy':12}{'seen half-way':16}{'in the image':14}{'denoiser rows':>14}{'seconds':>9}")
+    print(
+        f"{'prompt':40}{'strategy':12}{'seen half-way':16}{'in the image':14}{'denoiser rows':>14}{'seconds':>9}"
+    )
     for strategy in STRATEGIES:
         for result in steerer(PROMPTS, strategy=strategy, seed=23, **call):
             seen = " -> ".join(str(a.count) for a in result.attempts if a.count is not None)

@@ -3,7 +3,6 @@
 import ast
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -34,7 +33,8 @@ PUBLIC = [
 BASE = {"errors", "prompts", "types"}
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
-    "prompts": {"errors"},
+    "_english": set(),
+    "prompts": {"errors", "_english"},
     "types": {"errors", "prompts"},
     "steering": set(),
     "progress": {"errors"},
@@ -159,16 +159,6 @@ def test_nothing_heavy_comes_along(code):
     done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "HEAVY []" in done.stdout
-
-
-@pytest.mark.parametrize("arguments", [["-c", "import athena"], ["-m", "athena", "--help"]])
-def test_it_answers_in_under_half_a_second(arguments):
-    def seconds() -> float:
-        start = time.perf_counter()
-        subprocess.run([sys.executable, *arguments], capture_output=True, check=True)
-        return time.perf_counter() - start
-
-    assert min(seconds() for _ in range(4)) < 0.5
 
 
 # --- inside

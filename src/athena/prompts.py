@@ -16,14 +16,12 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import index
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from athena import _english as english
 from athena.errors import PromptError
 
-if TYPE_CHECKING:
-    import inflect
-
-LARGEST = 99
+LARGEST = english.LARGEST
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ def parse_prompt(text: str, object: str | None = None, count: int | None = None)
     """
     if not isinstance(text, str):
         raise PromptError(f"a prompt is a string; this is a {type(text).__name__}: {text!r}")
-    if object is not None and not (isinstance(object, str) and _key(object)):
+    if object is not None and not (isinstance(object, str) and english.key(object)):
         raise PromptError(f'object= is the counted noun, as in object="apple"; it was {object!r}')
     if count is not None:
         count = _checked_count(count, LARGEST)
@@ -100,65 +98,7 @@ def parse_prompt(text: str, object: str | None = None, count: int | None = None)
         it = chosen[0]
         return CountPrompt(text, it.count, it.noun, it.plural, it.span)
     words = _first_noun(text) if object is None else _find_noun(text, object)[0]
-    return CountPrompt(text, count, *_noun_and_plural(words))
-
-
-# The words that decide, as alternatives for regular expressions with re.X.
-_OWNERS = "the|these|those|my|your|his|her|its|our|their"
-_ENDS = r"""
-    in|on|at|of|with|without|by|near|next|besides?|behind|under|over|above|below|beneath|between|among
-    |around|along|across|against|inside|within|outside|into|onto|upon|atop|through|to|towards?|from|for|as
-    |like|per|via|up|down|off|out|about|during|before|after|past|while|until|than|then|and|or|but|nor|plus
-    |vs|versus|that|which|who|whose|where|when|is|are|was|were|be|has|have|had|can|will|this|an?|any|no
-    |each|every|all|both|another|i|you|he|she|it|we|they|them|him|us|me|there|here|together|alone|only|too
-    |so|if|because|just|not|most|apart|facing|sat|stood|lay|hung|ran|made|set|seen|held|the|these|those|my
-    |your|his|her|its|our|their|some|several|many|few|lots
-"""
-_LABEL = r"""
-    \b(?:number|no|nr|version|v|engine|formula|level|size|mark|mk|type|route|page|chapter|top|iso|seed|steps?
-    |war|windows|gen|generation|volume|episode|season|part|room|figure|model|class|phase|apollo|aged?)\.?\s+$
-    |(?-i:[a-z][A-Z])\w*\s+$
-"""
-_UNITS = r"""
-    (?:mm|cm|m|km|inche?|meter|metre|mile|kg|kilogram|g|gram|lb|oz|ounce|ml|l|liter|ft|gallon|px|pixel
-    |megapixel|degree|year|yr|month|week|day|hour|minute|min|second|sec|time|percent|hz|fps|mph|watt|bit
-    |third|fourth|fifth|decade|litre)s?|k|s|x|d|mp|am|pm|dollar|euro|cent|pound|o['’]clock
-    |(?:foot|feet|stories)\s+(?:tall|high|long|wide|deep|away)
-"""
-_ADJECTIVES = r"""
-    red|green|blue|yellow|orange|purple|violet|pink|brown|black|white|gray|grey|golden|silver|beige
-    |turquoise|colou?rful|bright|dark|light|pale|vivid|big|small|large|tiny|little|huge|giant|enormous
-    |massive|miniature|medium|tall|short|long|wide|narrow|thin|thick|fat|slim|old|new|young|ancient|modern
-    |vintage|antique|rusty|fresh|ripe|raw|juicy|shiny|glossy|matte|dirty|clean|empty|full|open|round|square
-    |flat|fluffy|furry|soft|hard|smooth|rough|wet|dry|hot|cold|warm|cute|nice|adorable|beautiful|pretty|happy
-    |sad|angry|funny|strange|elegant|fancy|simple|plain|identical|similar|different|distinct|separate
-    |individual|single|other|more|same|wooden|metal|metallic|plastic|ceramic|leather|transparent|smiling
-    |laughing|dancing|glowing|floating|hanging|standing|sitting|burning|jumping|sleeping|flying|realistic
-    |cartoon|whole|perfect|delicious|tasty|sweet|wild|male|female|very|extremely|broken
-"""
-_NAMES = r"""
-    hot[ ]dog|hot[ ]air|hot[ ]tub|potted[ ]plant|stuffed[ ]animal|stuffed[ ]toy|sleeping[ ]bag
-    |flying[ ]saucer|golden[ ]retriever|sweet[ ]potato|light[ ]bulb|light[ ]switch|red[ ]panda|brown[ ]bear
-    |black[ ]bear|black[ ]hole|blue[ ]whale|blue[ ]jay|high[ ]heel|hard[ ]drive|wild[ ]boar|green[ ]bean
-    |orange[ ]juice|orange[ ]tree|orange
-"""
-_TWO_LEGGED = (
-    "scissors|sunglasses|eyeglasses|jeans|trousers|pants|shorts|tights|tongs|tweezers|pliers|pyjamas"
-)
-# Plurals that are their own singular: inflect does not know them, or finds a "jean" and a "clothe".
-_SAME = _TWO_LEGGED + "|clothes|bison|squid|shrimp|cattle|koi|samurai|ninja|swine|buffalo|lego|pok[eé]mon"
-_NO_PLURAL = r"""
-    .?|.*['’]..?|.*ss|.*(?<!men)(?<!gur)(?<!em)(?<!gn)(?<!tut)(?<!ea)us|axis|gas|atlas|rhinoceros
-    |.*(?:s|pol|ir|ib|tenn|mant|trell|debr|pelv)is|.*(?:lens|canvas|christmas)
-"""
-_NO_VERB = r"""
-    .*(?:string|swing|spring|building|painting|drawing|ceiling|thing|pudding|ling|bed|shed|seed|weed|fly|sled
-    |lily|jelly|belly)|(?:ear)?ring|king|wing|wedding|sewing|dining|parking|frying
-"""
-_PLACE = "in|on|onto|into|inside|within|across|along|around|through|upon|atop"
-_TELLS_HOW = rf"\b(?:each\s+\w+|(?:{_PLACE})(?:\s+(?:{_OWNERS}))?)\s+$"
-_WORD = re.compile(r"[^\W_]+(?:[-'’]+[^\W_]+)*")
-_NEXT_WORD = re.compile(rf"\s*(?P<joint>,\s*(?:and\s+)?|(?:and|&)\s+)?(?P<word>{_WORD.pattern})", re.I)
+    return CountPrompt(text, count, *english.noun_and_plural(words))
 
 
 class _Phrase(NamedTuple):
@@ -187,34 +127,39 @@ def _counted_nouns(text: str) -> list[_Counted]:
         phrase = _noun_phrase(text, m.end(), one=count == 1)
         if phrase is None or _counts_nothing(m, count, phrase):
             continue
-        noun, plural = _noun_and_plural(phrase.noun) if phrase.noun else ("", "")
+        noun, plural = english.noun_and_plural(phrase.noun) if phrase.noun else ("", "")
         if not noun and found and re.fullmatch(r",?(\s+and|\s*&)?\s+", text[phrase.end : found[0].span[0]]):
             noun, plural = found[0].noun, found[0].plural
-        if m["pairs"] and count and _is(f"{_TWO_LEGGED}|glasses|binoculars", plural):
+        if m["pairs"] and count and english.matches(f"{english.TWO_LEGGED}|glasses|binoculars", plural):
             noun, count = plural if plural == "glasses" else noun, count // 2  # a pair of scissors is one
         count = None if count and count > LARGEST else count
         if noun:
-            said, tells_how = text[m.start() : phrase.end], bool(re.search(_TELLS_HOW, before, re.I))
+            said, tells_how = text[m.start() : phrase.end], bool(re.search(english.TELLS_HOW, before, re.I))
             found.insert(0, _Counted(count, m.span(), phrase.words, noun, plural, said, tells_how))
     return found
 
 
 def _noun_phrase(text: str, end: int, one: bool = False) -> _Phrase | None:
     """The adjectives and the noun that start at `end`, up to a plural or to a word that ends the phrase."""
-    of = re.compile(rf"\s+of\s+(?:{_OWNERS})\b", re.I).match(text, end)  # "three of my dogs"
+    of = re.compile(rf"\s+of\s+(?:{english.OWNERS})\b", re.I).match(text, end)  # "three of my dogs"
     end, words, adjectives, plural = of.end() if of else end, list[str](), 0, False
-    while m := _NEXT_WORD.match(text, end):
+    while m := english.NEXT_WORD.match(text, end):
         word, leading = m["word"].lower(), adjectives == len(words)
-        if _ends_phrase(word) or (m["joint"] and not (words and leading and _is_adjective(word))):
+        if english.ends_phrase(word) or (
+            m["joint"] and not (words and leading and english.is_adjective(word))
+        ):
             break
-        then = _NEXT_WORD.match(text, m.end())
+        then = english.NEXT_WORD.match(text, m.end())
         after = then["word"].lower() if then and not then["joint"] else ""
-        after = "" if _ends_phrase(after) else after
-        is_plural = _singular(word) is not None and not (after and word in ("sports", "clothes", "news"))
-        is_verb = _is_participle(word) and (one or not _singular(after))
+        after = "" if english.ends_phrase(after) else after
+        is_plural = english.singular(word) is not None and not (
+            after and word in ("sports", "clothes", "news")
+        )
+        is_verb = english.is_participle(word) and (one or not english.singular(after))
         if not leading and (not is_plural if plural else is_verb or (one and is_plural)):
             break  # "two dogs run", "one dog running", "one dog runs"
-        if leading and _is_adjective(word) and not _is(_NAMES, f"{word} {_singular(after) or after}".strip()):
+        name = f"{word} {english.singular(after) or after}".strip()
+        if leading and english.is_adjective(word) and not english.matches(english.NAMES, name):
             adjectives += 1
         else:
             plural = is_plural
@@ -225,7 +170,9 @@ def _noun_phrase(text: str, end: int, one: bool = False) -> _Phrase | None:
 def _counts_nothing(number: re.Match[str], count: int | None, phrase: _Phrase) -> bool:
     """Whether the number is a measure, a label, a pronoun, or part of an adjective ("a five dollar bill")."""
     before, after = number.string[: number.start()], number.string[number.end() :]
-    if re.match(rf"[\s-]+(?:{_UNITS})\b", after, re.I | re.X) or re.search(_LABEL, before, re.I | re.X):
+    if re.match(rf"[\s-]+(?:{english.UNITS})\b", after, re.I | re.X) or re.search(
+        english.LABEL, before, re.I | re.X
+    ):
         return True
     if number[0].lower() == "no" and not re.search(r"(?:^|\bof)\s*$", before, re.I):
         return True  # "a photo of no apples" counts, "three cats, no people" does not count people
@@ -239,17 +186,21 @@ def _counts_nothing(number: re.Match[str], count: int | None, phrase: _Phrase) -
 
 def _called(noun: str, found: list[_Counted]) -> list[_Counted]:
     """Those of `found` that are this noun, else those whose words end with it ("red apple")."""
-    wanted = _key(noun)
+    wanted = english.key(noun)
     ends = [(c, c.words[-len(wanted) :]) for c in found]
-    pairs = [(c, *_noun_and_plural(end)) for c, end in ends if _key(" ".join(end)) == wanted]
-    return [c for c in found if _key(c.noun) == wanted] or [replace(c, noun=n, plural=p) for c, n, p in pairs]
+    pairs = [(c, *english.noun_and_plural(end)) for c, end in ends if english.key(" ".join(end)) == wanted]
+    return [c for c in found if english.key(c.noun) == wanted] or [
+        replace(c, noun=n, plural=p) for c, n, p in pairs
+    ]
 
 
 def _first_noun(text: str) -> tuple[str, ...]:
     """The first plural without an "a" before it; where there is none, the first noun without "of" behind it."""
-    starts = re.finditer(rf"(?:^|[^\w\s'’-]\s*|\b(?:{_ENDS})\s+)(?=\w)", text, re.I | re.X)
+    starts = re.finditer(rf"(?:^|[^\w\s'’-]\s*|\b(?:{english.ENDS})\s+)(?=\w)", text, re.I | re.X)
     found = [(m[0].lower().strip(), p) for m in starts if (p := _noun_phrase(text, m.end())) and p.noun]
-    nouns = [p.noun for word, p in found if p.plural and not _is("an?|this|that|each|every", word)]
+    nouns = [
+        p.noun for word, p in found if p.plural and not english.matches("an?|this|that|each|every", word)
+    ]
     nouns += [p.noun for _, p in found if not re.match(r"\s+of\b", text[p.end :], re.I)]
     if not nouns:
         raise PromptError(f'no noun to count was found in "{text}": name it, as in object="apple"')
@@ -258,74 +209,25 @@ def _first_noun(text: str) -> tuple[str, ...]:
 
 def _find_noun(text: str, noun: str) -> tuple[tuple[str, ...], tuple[int, int]]:
     """The noun as it stands in the text, and the place before it (and before its adjectives) for a number."""
-    wanted, tokens = _key(noun), list(_WORD.finditer(text))
+    wanted, tokens = english.key(noun), list(english.WORD.finditer(text))
     words = [t[0].lower() for t in tokens]
     windows = [tuple(words[i : i + len(wanted)]) for i in range(len(words))]
-    places = [i for i, window in enumerate(windows) if _key(" ".join(window)) == wanted]
+    places = [i for i, window in enumerate(windows) if english.key(" ".join(window)) == wanted]
     if not places:
         raise PromptError(f'"{text}" does not mention "{noun}": name a noun that stands in it with object=')
-    i = at = next((i for i in places if _singular(windows[i][-1])), places[0])
+    i = at = next((i for i in places if english.singular(windows[i][-1])), places[0])
     start = tokens[i].start()
-    while i and _is_adjective(words[i - 1]) and not text[tokens[i - 1].end() : start].strip():
+    while i and english.is_adjective(words[i - 1]) and not text[tokens[i - 1].end() : start].strip():
         i, start = i - 1, tokens[i - 1].start()
     vague = re.search(r"\b(an?|some|several|many|(?:a )?few|a lot of|lots of)\s+$", text[:start], re.I)
     return windows[at], vague.span(1) if vague else (start, start)
 
 
-def _is(kind: str, word: str) -> bool:
-    return re.fullmatch(kind, word, re.X) is not None
-
-
-def _key(noun: str) -> tuple[str, ...]:
-    """The noun's words in the singular: what "Traffic Cones" and "traffic cone" have in common."""
-    words = _WORD.findall(noun.lower())
-    return (*words[:-1], _singular(words[-1]) or words[-1]) if words else ()
-
-
-def _noun_and_plural(words: tuple[str, ...]) -> tuple[str, str]:
-    last = words[-1] if _singular(words[-1]) else _inflect().plural_noun(words[-1])
-    return " ".join(_key(" ".join(words))), " ".join([*words[:-1], last])
-
-
-def _is_participle(word: str) -> bool:
-    return len(word) > 3 and word.endswith(("ing", "ed", "ly")) and not _is(_NO_VERB, word)
-
-
-def _is_adjective(word: str) -> bool:
-    decorated = _is_participle(word) and not word.endswith("ing")
-    return _is(_ADJECTIVES, word) or decorated or word[0].isdigit() or word.endswith(("-old", "-like"))
-
-
-def _ends_phrase(word: str) -> bool:
-    return _is(_ENDS, word) or word.isdigit() or word.partition("-")[0] in _numbers()
-
-
-@lru_cache(maxsize=4096)
-def _singular(word: str) -> str | None:
-    """The singular of a plural (of "sheep" too), None for anything else."""
-    if _is(_SAME, word) or _is(_NO_PLURAL, word):
-        return word if _is(_SAME, word) else None
-    odd = {"cacti": "cactus", "fungi": "fungus", "octopi": "octopus"}
-    return odd.get(word) or _inflect().singular_noun(word) or None
-
-
-@lru_cache(maxsize=1)
-def _inflect() -> inflect.engine:
-    import inflect  # takes a second: never at the import of athena
-
-    return inflect.engine()
-
-
-@lru_cache(maxsize=1)
-def _numbers() -> dict[str, int]:
-    return {str(_inflect().number_to_words(n)): n for n in range(LARGEST + 1)}  # type: ignore[arg-type]
-
-
 @lru_cache(maxsize=1)
 def _number_pattern() -> re.Pattern[str]:
-    words = "|".join(w.replace("-", r"[-\s]+") for w in sorted(_numbers(), key=len, reverse=True))
+    words = "|".join(w.replace("-", r"[-\s]+") for w in sorted(english.numbers(), key=len, reverse=True))
     n, big = rf"(?:{words}|[0-9]{{1,2}})", r"(?:hundred|thousand|million|billion)s?"
-    of = rf"\s+of(?!\s+(?:{_OWNERS})\b)"
+    of = rf"\s+of(?!\s+(?:{english.OWNERS})\b)"
     return re.compile(rf"""
         (?<![\w$€£#/.~+@<=–-]) (?<![0-9][,:])
         (?: (?P<range> {n}\s+(?:to|or|by|x|×)\s+{n} | between\s+{n}\s+and\s+{n} | [0-9]+\s*[-–x×]\s*[0-9]+ )
@@ -341,7 +243,7 @@ def _value(m: re.Match[str]) -> int | None:
     if m["range"] or m["big"]:
         return None
     word = re.sub(r"[-\s]+", "-", m["dozens"] or m["pairs"] or m["plain"] or "").lower()
-    n = int(word) if word.isdigit() else {"a": 1, "an": 1}.get(word, _numbers().get(word, 0))
+    n = int(word) if word.isdigit() else {"a": 1, "an": 1}.get(word, english.numbers().get(word, 0))
     return 6 if m["half"] else n * 12 if m["dozens"] else n * 2 if m["pairs"] else n
 
 
@@ -358,7 +260,7 @@ def _checked_count(n: int, most: float = float("inf")) -> int:
 
 def _written(n: int, like: str) -> str:
     """`n` the way `like` is written: a digit or a word, in capitals or not."""
-    word = str(_inflect().number_to_words(n, andword="")) if n else "no"  # type: ignore[arg-type]
+    word = str(english.engine().number_to_words(n, andword="")) if n else "no"  # type: ignore[arg-type]
     if re.search(r"[0-9]", like):
         return str(n)
     if like.isupper() and len(like) > 1:
@@ -376,7 +278,7 @@ def _ambiguous(chosen: list[_Counted]) -> PromptError:
 
 
 def _no_number(text: str, object: str | None, found: list[_Counted], chosen: list[_Counted]) -> PromptError:
-    things = _noun_and_plural(_key(object))[1] if object else "apples"
+    things = english.noun_and_plural(english.key(object))[1] if object else "apples"
     how = f'write it before its noun, as in "three {things}" (a word or digits), or give count=3'
     if chosen:
         return PromptError(f'"{chosen[0].said}" is not one count from 0 to {LARGEST}: {how}')
