@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
+import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from athena.cli import generate, models
+from athena.cli import compare, count, counters, generate, models, watch
 from athena.errors import AthenaError, PromptError, SettingsError
+
+# What is an argument in Python is an option here.
+_OPTIONS = {"num_inference_steps": "steps", "batch_size": "batch-size"}
+_ARGUMENT = re.compile(
+    r"(?<![\w/?&=-])(object|count|seed|device|dtype|offload|gamma|num_inference_steps|batch_size)= ?"
+)
 
 
 class _Door(TyperGroup):
@@ -19,11 +28,17 @@ class _Door(TyperGroup):
         try:
             return super().invoke(ctx)
         except AthenaError as error:
-            typer.secho(f"error: {' '.join(str(error).split())}", err=True, fg="red")
+            typer.secho(f"error: {told(error)}", err=True, fg="red")
             raise typer.Exit(2 if isinstance(error, (PromptError, SettingsError)) else 1) from error
         except KeyboardInterrupt as error:
-            typer.secho("\nstopped", err=True)
+            typer.secho("stopped", err=True)
             raise typer.Exit(130) from error
+
+
+def told(error: AthenaError) -> str:
+    """The message on one line, with options in place of Python's arguments."""
+    line = " ".join(str(error).split())
+    return _ARGUMENT.sub(lambda found: f"--{_OPTIONS.get(found[1], found[1])} ", line)
 
 
 app = typer.Typer(
@@ -52,12 +67,22 @@ def _athena(
     ] = False,
 ) -> None:
     """Pictures with the right number of things in them."""
+    quiet()
+
+
+def quiet() -> None:
+    """Only our own words: no library's log, warning or bar, but for downloads on a terminal."""
     for library in ("DIFFUSERS", "TRANSFORMERS"):
         os.environ.setdefault(f"{library}_VERBOSITY", "error")
+    os.environ.setdefault("TQDM_DISABLE", "1")  # bars that do not say otherwise; ours does
+    if not sys.stderr.isatty():
+        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
 
 
-app.command("generate", epilog=generate.EXAMPLES)(generate.run)
-app.command("models", epilog=models.EXAMPLES)(models.run)
+for command in (generate, compare, watch, count, models, counters):
+    app.command(command.__name__.rpartition(".")[2], epilog=command.EXAMPLES)(command.run)
 
 
 def main() -> None:

@@ -2,84 +2,71 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from athena.errors import SettingsError
-
-if TYPE_CHECKING:
-    from athena.types import Result
+from athena.cli import asking, options, output
+from athena.cli.setup import Setup, find_strategy
+from athena.types import Result
 
 EXAMPLES = """\b
 Examples:
   athena generate "a photo of seven apples on the grass"
-  athena generate "two cats" "nine cups" --model sdxl --strategy feedback --seed 1
+  athena generate "two cats" "nine cups" --model sdxl --strategy feedback --n 4
 """
 
 
 def run(
-    prompts: Annotated[list[str], typer.Argument(metavar="PROMPT", help="Each with a number in it.")],
-    model: Annotated[str, typer.Option(help="A name (`athena models`), a folder or a hub id.")] = "mini",
+    prompts: options.Prompts = None,
+    file: options.PromptFile = None,
+    object: options.Object = None,
+    count: options.Count = None,
+    model: options.Model = "mini",
     strategy: Annotated[
-        str, typer.Option(help="unsteered, static, feedback, adaptive or reseed.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="unsteered, static, feedback, adaptive, reseed, or your own FILE.py:FUNCTION.",
+        ),
     ] = "adaptive",
-    seed: Annotated[int, typer.Option(help="The noise every prompt starts from.")] = 23,
-    gamma: Annotated[
-        float | None, typer.Option(help="Steering strength; the model's own if left out.")
-    ] = None,
-    steps: Annotated[int | None, typer.Option(help="Denoising steps; the model's own if left out.")] = None,
-    out: Annotated[Path, typer.Option(help="The folder to write PNGs into.")] = Path("out"),
+    seed: options.Seed = 23,
+    n: Annotated[
+        int, typer.Option("--n", metavar="N", min=1, help="Images a prompt, from seed, seed + 1, ...")
+    ] = 1,
+    gamma: options.Gamma = None,
+    steps: options.Steps = None,
+    more: options.More = None,
+    counter: options.Counter = None,
+    judge: options.Judge = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = None,
+    offload: options.Offload = None,
+    batch_size: options.BatchSize = None,
+    out: options.Folder = Path("out"),
+    json: options.Json = False,
+    allow_inexact: options.AllowInexact = False,
 ) -> None:
-    """Generate images that hold the number of things their prompts ask for."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingsError(
-            f"cannot write into {out}: {error.strerror}; name another folder with --out"
-        ) from error
+    """Make images that hold the number asked for.
 
-    import athena
-
-    given: dict[str, Any] = {"gamma": gamma, "num_inference_steps": steps}
-    results = athena.generate(
-        prompts,
-        model=model,
-        strategy=strategy,
-        seed=seed,
-        **{key: value for key, value in given.items() if value is not None},
-    )
-    taken: set[str] = set()
-    for result in results:
-        name = file_name(result, taken)
-        typer.echo(line(result, result.save(out / name)))
-
-
-def file_name(result: Result, taken: set[str]) -> str:
-    """A name that says what the picture is, and that no other picture of this run has."""
-    words = re.sub(r"[^\w]+", "-", result.prompt.text.lower()).strip("-")[:60].strip("-")
-    stem = f"{words}-{result.strategy}-{result.seed}"
-    name, again = f"{stem}.png", 2
-    while name in taken:
-        name, again = f"{stem}-{again}.png", again + 1
-    taken.add(name)
-    return name
-
-
-def line(result: Result, path: Path) -> str:
-    """As in `7/7 apples  adaptive (2 attempts, 5 -> 7)  145 rows  1.3 s  out/seven-apples.png`."""
-    count = "?" if result.count is None else result.count
-    seen = " -> ".join(str(attempt.count) for attempt in result.attempts if attempt.count is not None)
-    many = len(result.attempts)
-    how = f"{many} attempt{'s' * (many != 1)}" + (f", {seen}" if seen else "")
-    return "  ".join(
-        (
-            f"{count}/{result.target} {result.prompt.noun_plural}",
-            f"{result.strategy} ({how})",
-            f"{result.cost.denoiser_rows} rows",
-            f"{result.cost.seconds:.1f} s",
-            str(path),
-        )
-    )
+    Exits with 0 when every image does, by the judge's count, and with 3 when one does not.
+    """
+    asks = asking.read(prompts, file, object, count, seed)
+    setup = Setup(model, counter, judge, device, dtype, offload)
+    call = setup.call(gamma, steps, more) | {"strategy": find_strategy(strategy), "batch_size": batch_size}
+    total = len(asks) * n
+    place = output.Place(out, total)
+    athena, done = setup.load(), list[Result]()
+    with output.kept(done, total, place.folder):
+        seeds = [ask.seed for ask in asks]
+        for _, result in athena.stream(
+            [ask.prompt for ask in asks], seed=seeds, num_images_per_prompt=n, **call
+        ):
+            path = result.save(place.path(result.prompt.text, result.strategy, result.seed))
+            done.append(result)
+            if json:
+                output.say_json(output.record(result, path))
+            else:
+                typer.echo(output.line(result, path))
+    output.leave(done, allow_inexact)

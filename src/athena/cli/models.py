@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import typer
 
 from athena import models as known
+from athena.cli import disk
 from athena.errors import LoadError
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 EXAMPLES = """\b
 Examples:
@@ -18,35 +18,27 @@ Examples:
 
 
 def run() -> None:
-    """List the models known by name, and what each needs."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, show_header=False, padding=(0, 2, 1, 0))
-    table.add_column(no_wrap=True, style="bold")
-    table.add_column(overflow="fold")
+    """List models, what they need, what is on this disk."""
     for name in (*known.MINIS, *known.PRESETS):
-        table.add_row(name, _needs(name))
-    console = Console(highlight=False, markup=False)
-    console.print(table)
-    console.print(
+        disk.tell(name, needs(name))
+    typer.echo(
         f'"mini" means {known.BEST_MINI}. A folder that diffusers saved, and any hub id, work as well.'
     )
 
 
-def _needs(name: str) -> Text:
-    from rich.text import Text
-
-    embedded = name in known.MINIS
+def needs(name: str) -> list[str]:
     try:
         preset = known.find(name)
     except LoadError:
-        return Text(f"embedded, but not in this installation: python -m athena.mini.train {name[5:]}")
-    size = f"{preset.steps} steps at {preset.width}x{preset.height}"
-    if embedded:
-        return Text(f"embedded: nothing to download; {size}")
+        return [
+            f"embedded, but not in this installation: python -m athena.mini.train {name.removeprefix('mini-')}"
+        ]
+    steps = f"{preset.steps} steps at {preset.width}x{preset.height}"
+    if name in known.MINIS:
+        return [f"embedded: nothing to download, {disk.size(disk.folder_gb(Path(preset.source)))}; {steps}"]
     page = f"https://huggingface.co/{preset.source}"
-    return Text(
-        f"{preset.source}\n{preset.download_gb:g} GB to download, {preset.memory_gb:g} GB of memory; {size}\n"
-        f"{preset.licence}" + (f": accept it at {page}" if preset.gated else "")
-    )
+    return [
+        f"{preset.source}: {disk.on_disk(preset.source, preset.download_gb)}",
+        f"{preset.download_gb:g} GB to download, {preset.memory_gb:g} GB of memory; {steps}",
+        preset.licence + (f": accept it at {page}" if preset.gated else ""),
+    ]
