@@ -42,7 +42,7 @@ ARROWS: dict[str, set[str]] = {
     "driver": {"errors", "types", "steering"},
     "_loading": {"errors"},
     "models": {"errors", "_loading"},
-    "counters": BASE | {"_loading"},  # and, by name only, "mini": see LAZY
+    "counters": BASE | {"_english", "_loading"},  # and, by name only, "mini": see LAZY
     "planning": BASE | {"strategies", "driver", "models"},
     "engine": BASE | {"planning", "strategies", "driver", "models", "counters", "progress"},
     "watching": BASE | {"planning", "counters", "engine", "progress"},
