@@ -17,9 +17,17 @@ def test_the_strategy_of_the_readme():
     told = Scripted([5, 6, 6, 7, 7])
     tiny = athena.Athena(zoo.flux(), told)
     results = []
-    names = {"athena": athena, "steerer": lambda *args, **options: results.append(tiny(*args, **options, **call))}
+    names = {
+        "athena": athena,
+        "steerer": lambda *args, **options: results.append(tiny(*args, **options, **call)),
+    }
     exec(block, names)
-    assert [(a.count, a.finished) for a in results[0].attempts] == [(5, False), (6, False), (6, False), (7, True)]
+    assert [(a.count, a.finished) for a in results[0].attempts] == [
+        (5, False),
+        (6, False),
+        (6, False),
+        (7, True),
+    ]
     assert results[0].exact
 
 

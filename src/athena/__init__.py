@@ -1,10 +1,4 @@
-"""Text-to-image models that count: the number you ask for, from any diffusers pipeline.
-
-    import athena
-
-    result = athena.generate("a photo of seven apples on the grass")
-    result.image, result.count, result.exact
-"""
+"""Images with the right number of things in them: `athena.generate("a photo of seven apples on the grass")`."""
 
 from __future__ import annotations
 

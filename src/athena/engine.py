@@ -128,7 +128,7 @@ class Run:
         self.bar.say(describe("counting", batch))
         images = self.driver.estimate(states)
         assert self.athena.counter is not None
-        seen = counters.count(self.athena.counter, images, [task.ask.noun for task in batch])
+        seen = counters.count(self.athena.counter, images, *asked(batch), estimate=True)
         for task, state, (count, _), steered in zip(batch, states, seen, steering, strict=True):
             task.counted += 1
             task.decoded += 1
@@ -150,7 +150,7 @@ class Run:
         judged: list[tuple[int | None, Any]] = [(None, None)] * len(batch)
         if pictures is not None and judge is not None:
             self.bar.say(describe("judging", batch))
-            judged = list(counters.count(judge, pictures, [task.ask.noun for task in batch]))
+            judged = list(counters.count(judge, pictures, *asked(batch)))
         for task in batch:
             task.decoded += pictures is not None
             task.counted += pictures is not None and judge is not None
@@ -178,6 +178,11 @@ class Run:
             judge=judge.name if judge else "",
             settings={**vars(self.plan.settings), "steps": self.plan.steps},
         )
+
+
+def asked(batch: list[Task]) -> tuple[list[str], list[str]]:
+    """The nouns to count, and the prompts they stand in."""
+    return [task.ask.noun for task in batch], [task.ask.text for task in batch]
 
 
 def describe(doing: str, batch: list[Task]) -> str:

@@ -207,6 +207,11 @@ def test_a_noun_that_is_none(noun):
         scripted([])([WHITE], [noun])
 
 
+def test_a_noun_the_tokenizer_cannot_read_is_not_zero_objects():
+    with pytest.raises(CounterError, match='cannot read "苹果": write the noun in English'):
+        scripted([], [])([WHITE] * 2, ["apple", "苹果"])
+
+
 def test_nan_is_not_zero_objects():
     with pytest.raises(CounterError, match='dtype="float32"'):
         scripted([(LEFT, {"apple": float("nan")})])([WHITE], ["apple"])
@@ -337,4 +342,5 @@ def test_an_image_the_model_chokes_on(monkeypatch):
 def test_half_precision(folders, kind):
     counter = counters.load(folders(kind), dtype="bfloat16")
     assert counter.model.dtype == torch.bfloat16
+    assert counter.name == f"{folders(kind)}:bfloat16"
     assert len(counter([noise()], ["apple"])) == 1

@@ -75,6 +75,12 @@ def test_the_head_alone_counts_unless_another_noun_owns_it(prompt, counts):
     assert names("snow globe", "snow globe", prompt)
 
 
+def test_a_noun_whose_first_word_is_a_plural():
+    assert names("ball", "sports ball", "A photo of seven sports balls")
+    assert names("sport ball", "sports ball")
+    assert not names("ball", "sports ball", "seven sports balls beside a ball of wool")
+
+
 def test_the_label_decides_what_another_noun_may_own():
     prompt = "four red traffic lights under a light"
     assert names("traffic light", "red traffic light", prompt)

@@ -226,6 +226,17 @@ def test_weights_that_cannot_be_read(tmp_path):
         counters.load(folder_of(tmp_path, {"model_type": "owlv2"}, *WHOLE))
 
 
+def test_weights_of_another_model(tmp_path):
+    import tiny_detectors
+    from safetensors.torch import load_file, save_file
+
+    folder = tiny_detectors.save("owlv2", tmp_path / "owl")
+    weights = load_file(folder / "model.safetensors")
+    save_file({f"other.{key}": value for key, value in weights.items()}, folder / "model.safetensors")
+    with pytest.raises(LoadError, match=r"not those its config\.json describes"):
+        counters.load(folder)
+
+
 def test_a_download_that_was_cut_short(tmp_path, monkeypatch):
     folder = folder_of(tmp_path, {"model_type": "owlv2"})
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(folder))

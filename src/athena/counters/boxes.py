@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,17 @@ INSIDE = 0.9
 """The part of a box's area that must lie in another for it to be inside."""
 
 
+def supervision() -> Any:
+    """Imported without its warning that there is no OpenCV: nothing here needs it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import supervision
+    return supervision
+
+
 def within(found: sv.Detections, size: tuple[int, int]) -> sv.Detections:
     """Cut to the image, of (width, height); what lies outside altogether is dropped."""
-    import supervision as sv
-
-    cut = replace(found, xyxy=sv.clip_boxes(found.xyxy, size))
+    cut = replace(found, xyxy=supervision().clip_boxes(found.xyxy, size))
     return cut.select(areas(cut) > 0)
 
 

@@ -93,6 +93,7 @@ class Detector:
             asked = {"text": [[text] for text in texts], "truncation": True}
         inputs = self.processor(images=list(images), return_tensors="pt", **asked)
         inputs = inputs.to(self.model.device, dtype=self.model.dtype)
+        self.check(inputs, nouns)
         with torch.inference_mode():
             outputs = self.look(inputs, images[0].size)
             if self.kind in GROUNDED and not self.settings.strict:
@@ -128,6 +129,15 @@ class Detector:
             return f"{plain.strip().lower()}."
         return QUERIES.get(self.kind, "{}").format(noun.strip().lower())
 
+    def check(self, inputs: Any, nouns: Sequence[str]) -> None:
+        """A word the tokenizer does not know is never seen: that is no 0."""
+        unknown = getattr(self.processor.tokenizer, "unk_token_id", None)
+        if self.kind not in GROUNDED or self.settings.strict or unknown is None:
+            return
+        for ids, noun in zip(inputs["input_ids"].tolist(), nouns, strict=True):
+            if unknown in ids:
+                raise CounterError(f'counter "{self.name}" cannot read "{noun}": write the noun in English.')
+
     def whole_words(self, logits: Any, input_ids: Any) -> Any:
         """Of a word in pieces ("dumb", "##bell") all are as sure as the surest: a label has whole words."""
         logits = logits.clone()
@@ -141,16 +151,16 @@ class Detector:
     def detections(self, result: dict[str, Any]) -> sv.Detections:
         """One image's results; the port names a label for no box, too."""
         import numpy as np
-        import supervision as sv
 
         xyxy, scores = (result[key].float().cpu().numpy() for key in ("boxes", "scores"))
         said = [self.plain(label) for label in result["text_labels"][: len(scores)]]
-        return sv.Detections(
+        found: sv.Detections = boxes.supervision().Detections(
             xyxy=xyxy.reshape(-1, 4),
             confidence=scores,
             class_id=np.zeros(len(scores), dtype=int),
             data={"class_name": np.array(said, dtype=str)},
         )
+        return found
 
     def plain(self, label: str) -> str:
         """Without "[SEP]", which the caption ends with and a box may show; strict leaves it, as published."""

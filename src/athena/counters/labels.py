@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from athena.prompts import _singular  # "people" is "person", "bus" is no plural: known in one place
+from athena._english import singular  # "people" is "person", "bus" is no plural
 
 _ARTICLES = {"a", "an", "the"}
 
@@ -31,16 +31,12 @@ def names(label: str, noun: str, prompt: str = "", *, strict: bool = False) -> b
 
 
 def words(text: str) -> list[str]:
-    """The words that decide: lower case, no accents, no leading article, the last one in the singular."""
+    """The words that decide: lower case, singular, without accents and leading articles."""
     plain = unicodedata.normalize("NFKD", text.lower())
     found = re.findall(r"[^\W_]+", "".join(c for c in plain if not unicodedata.combining(c)))
     while len(found) > 1 and found[0] in _ARTICLES:
         del found[0]
-    return [*found[:-1], _one(found[-1])] if found else []
-
-
-def _one(word: str) -> str:
-    return _singular(word) or word
+    return [singular(word) or word for word in found]
 
 
 def _in_order(part: Sequence[str], whole: Sequence[str]) -> bool:
@@ -52,6 +48,5 @@ def _owned_by_another(said: Sequence[str], meant: Sequence[str], prompt: str) ->
     """Whether the label's words stand in the prompt where the noun does not."""
     if not prompt:
         return False
-    text = "".join(f" {_one(word)} " for word in words(prompt))
-    noun, label = ("".join(f" {word} " for word in phrase) for phrase in (meant, said))
+    text, noun, label = ("".join(f" {word} " for word in phrase) for phrase in (words(prompt), meant, said))
     return label in text.replace(noun, " | ")

@@ -100,12 +100,19 @@ def load_detector(
     try:
         # Pillow resizes as the published judge does, and the same with and without torchvision.
         processor = AutoProcessor.from_pretrained(folder, backend="pil")
-        model: Any = AutoModelForZeroShotObjectDetection.from_pretrained(folder, dtype=kind)
+        model: Any
+        model, report = AutoModelForZeroShotObjectDetection.from_pretrained(
+            folder, dtype=kind, output_loading_info=True
+        )
     except ImportError as error:
         raise MissingExtra(f"{source} needs a package that is not installed: {error}") from error
     except Exception as error:  # safetensors' own errors are nothing more special
         raise LoadError(f"{source} could not be loaded by transformers: {error}") from error
-    return Detector(model.to(where), processor, own or str(name), settings, batch_size)
+    if 2 * len(report["missing_keys"]) > len(model.state_dict()):  # transformers fills in random numbers
+        raise LoadError(f"the weights of {source} are not those its config.json describes: most are missing")
+    precision = str(kind).removeprefix("torch.")
+    called = ":".join(filter(None, [own or str(name), revision, precision if precision != "float32" else ""]))
+    return Detector(model.to(where), processor, called, settings, batch_size)
 
 
 def fetch(source: str, revision: str | None, offline: bool, known: Known | None) -> Path:

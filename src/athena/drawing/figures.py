@@ -65,7 +65,7 @@ def watch_picture(
         who = f"counted by {result.counter}"
         who += f", the final image by {result.judge}" if result.judge != result.counter else ""
     strip = grid(rows, heading=prompt.text, foot=who)
-    return stacked(strip, count_curve(looks, result, target, strip.width))
+    return stacked(strip, count_curve(looks, result, target, max(strip.width, 480)))
 
 
 def count_curve(looks: Sequence[Look], result: Result | None, target: int, width: int = 960) -> Image.Image:

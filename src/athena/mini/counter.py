@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ class MiniCounter:
         self.threshold = threshold
         self._net = net.requires_grad_(False).eval()
 
-    def __call__(self, images: list[Image.Image], nouns: list[str]) -> list[Detections]:
+    def __call__(self, images: Sequence[Any], nouns: Sequence[str]) -> list[Detections]:
         """The objects of one noun in each picture; nouns in singular or plural."""
         if len(images) != len(nouns):
             raise CounterError(

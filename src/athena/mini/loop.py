@@ -23,7 +23,10 @@ MALLOC = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "34359738368", "MAL
 
 @dataclass(frozen=True)
 class Plan:
-    """How long and how fast one model trains; the learning rate follows the time spent, not the steps."""
+    """How long and how fast one model trains; the learning rate follows the time spent, not the steps.
+
+    Minutes are processor time of one worker, so other work on the machine makes it take longer, not end worse.
+    """
 
     name: str
     minutes: float
@@ -97,12 +100,12 @@ def _worker(
         optimizer.load_state_dict(state["optimizer"])
         step, spent, saved = state["step"], state["spent"], state["spent"]
     log = (work / f"{plan.name}.jsonl").open("a") if rank == 0 else None
-    last, running = time.monotonic(), 0.0
+    last, running = time.process_time(), 0.0
     if plan.compiled:
         getattr(model, plan.compiled).compile(dynamic=False)
     torch.manual_seed(plan.seed + 7919 * (rank + 1) + step)
     while True:
-        now = time.monotonic()
+        now = time.process_time()
         spent = team.agree(rank, spent + now - last)
         last = now
         progress = spent / (60 * plan.minutes)
@@ -123,8 +126,8 @@ def _worker(
         with torch.no_grad():
             for slow, fast in zip(average.parameters(), model.parameters(), strict=True):
                 slow.lerp_(fast, 1 - keep)
-            for slow, fast in zip(average.buffers(), model.buffers(), strict=True):
-                slow.copy_(fast)
+            for kept, new in zip(average.buffers(), model.buffers(), strict=True):
+                kept.copy_(new)
         step += 1
         running += (loss.item() - running) * (0.02 if step > 50 else 1 / step)
         if log and step % 100 == 0:
