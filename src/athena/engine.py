@@ -212,7 +212,7 @@ def generate(
     """`Athena` with the loading done: `model` by name, path or hub id; the rest as there."""
     ours = Options(**{name: options[name] for name in planning.OURS if name in options})
     strategies.find(ours.strategy)  # a slip of the pen is told before gigabytes are loaded
-    planning.targets(prompt, ours)
+    planning.targets(prompt, ours, models.find(model))
     athena = loaded(model, counter or default_counter(model), judge, device, dtype, offload)
     return athena(prompt, **{**models.find(model).call(), **options})
 

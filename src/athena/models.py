@@ -70,6 +70,13 @@ class Preset:
 
         return Settings(scaled(base.estimate_step), scaled(base.steer_steps), base.gamma)
 
+    def check(self, prompt: str) -> None:
+        """Refuse a prompt that the model has no words for; only the embedded ones know so few that it matters."""
+        if self.name in MINIS:
+            from athena.mini import words
+
+            words.check(prompt)
+
     def call(self) -> dict[str, Any]:
         """What the pipeline is called with when the model was named, not brought."""
         if self is DEFAULT:

@@ -116,7 +116,7 @@ def make(prompt: Any, options: Options, rest: dict[str, Any], driver: Driver, pr
         steer_steps=within("steer_steps", options.steer_steps, 0, steps, settings.steer_steps),
         gamma=settings.gamma if options.gamma is None else strength(options.gamma),
     )
-    asks, seeds = targets(prompt, options)
+    asks, seeds = targets(prompt, options, preset)
     copies = whole("num_images_per_prompt", options.num_images_per_prompt, 1)
     call = {x: repeated(x, value, len(asks), copies) for x, value in call.items()}
     asks = [ask for ask in asks for _ in range(copies)]
@@ -129,11 +129,14 @@ def make(prompt: Any, options: Options, rest: dict[str, Any], driver: Driver, pr
     return Plan(tasks, shared, settings, steps, name)
 
 
-def targets(prompt: Any, options: Options) -> tuple[list[CountPrompt], list[int]]:
+def targets(prompt: Any, options: Options, preset: models.Preset) -> tuple[list[CountPrompt], list[int]]:
+    """What every image is asked for, and its seed."""
     prompts = [prompt] if isinstance(prompt, str | CountPrompt) else list(prompt)
     n = len(prompts)
     each = zip(prompts, spread("object", options.object, n), spread("count", options.count, n), strict=True)
     asks = [p if isinstance(p, CountPrompt) else parse_prompt(p, noun, count) for p, noun, count in each]
+    for ask in asks:
+        preset.check(ask.text)
     if options.seed is None:
         return asks, [secrets.randbits(32) for _ in asks]
     return asks, [whole("seed", seed, 0) for seed in spread("seed", options.seed, n)]

@@ -1,4 +1,4 @@
-"""Training and testing of the two counters, on renders, on what the autoencoder makes of them, and on noisy ones."""
+"""Training and testing of the two counters, on renders, on what the autoencoder makes of them, and on estimates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from athena.mini.backbones import SDXL
 from athena.mini.counter_nets import MAP, NETS, peaks
+from athena.mini.data import caption
+from athena.mini.diffusion import alphas
 from athena.mini.loop import Plan, fit, trained
 from athena.mini.render import SIDE, Scene, compose, draw
 from athena.mini.vae import to_bytes, to_tensor, white_vae
@@ -76,14 +79,13 @@ class Trainer:
         self.scenes = [(layout, noun) for _, layout, noun in made]
         x = to_tensor(np.stack([picture for picture, _, _ in made]))
         vae = white_vae(self.work)
-        # a third stays as drawn, a third is rebuilt, a third is rebuilt from latents as unsure as an early estimate
+        # a third stays as drawn, a third is rebuilt, a third is what a model half-way through sampling would show
+        halfway = Estimates(self.work)
         with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
             for start in range(POOL // 3, POOL, 50):
                 z = vae.encode(x[start : start + 50]).latent_dist.mean.float()
                 if start >= 2 * POOL // 3:
-                    blur = F.avg_pool2d(z, 3, 1, 1, count_include_pad=False)
-                    mix = torch.rand(len(z), 1, 1, 1) * 0.6
-                    z = z + mix * (blur - z) + torch.rand(len(z), 1, 1, 1) * 0.5 * torch.randn_like(z)
+                    z = halfway(z, self.scenes[start : start + 50], rng)
                 x[start : start + 50] = vae.decode(z).sample.float().clamp(-1, 1)
         self.pictures = (x * 127).to(torch.int8)
         torch.save((self.pictures, self.scenes), kept)
@@ -114,6 +116,32 @@ class Trainer:
         near = (size > 0).float()
         total: Tensor = focal.sum() / batch / 10 + ((out[:, 1] - size).abs() * near).sum() / (near.sum() + 1)
         return total
+
+
+class Estimates:
+    """Clean estimates of noisy latents by mini-sdxl, as steering sees them; the noise leaves the objects in place."""
+
+    def __init__(self, work: Path) -> None:
+        self.model = trained(work, "mini-sdxl", SDXL())
+        self.alphas = alphas()
+
+    def __call__(self, z: Tensor, scenes: list[tuple[Scene, int]], rng: np.random.Generator) -> Tensor:
+        texts = [describe(layout, noun, rng) for layout, noun in scenes]
+        t = torch.from_numpy(rng.integers(150, 650, size=len(z)))
+        a, s = self.alphas[t].sqrt().view(-1, 1, 1, 1), (1 - self.alphas[t]).sqrt().view(-1, 1, 1, 1)
+        x = a * z + s * torch.from_numpy(rng.standard_normal(z.shape)).float()
+        with_text, without = self.model(
+            torch.cat([x, x]), torch.cat([t, t]), [*texts, *([""] * len(texts))]
+        ).float().chunk(2)  # fmt: skip
+        v = without + 3.0 * (with_text - without)
+        clean: Tensor = a * x - s * v
+        return clean
+
+
+def describe(layout: Scene, noun: int, rng: np.random.Generator) -> str:
+    """A caption that is true of the counted noun."""
+    where = "" if layout.scene == len(SCENES) else SCENES[layout.scene]
+    return caption(NOUN_NAMES[noun], layout.count(noun), where, rng)
 
 
 @torch.no_grad()

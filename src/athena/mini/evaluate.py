@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,13 @@ STRATEGIES: dict[str, dict[str, Any]] = {
     "reseed, 1 retry": {"strategy": "reseed", "max_attempts": 2},
     "reseed, 2 retries": {"strategy": "reseed", "max_attempts": 3},
 }
-LOOKS = (5, 10, 15, 20, 25, 30, 40)
+# t_est, t_steer, gamma of a run of 25 steps; static makes no estimate
+GRIDS: dict[str, list[tuple[int, int, float]]] = {
+    "static": list(product((12,), (3, 5, 8, 12), (1.0, 2.0, 4.0))),
+    "feedback": list(product((12,), (3, 5, 8), (1.0, 2.0, 4.0))),
+    "adaptive": list(product((10, 12, 15), (3, 5, 8), (1.0, 2.0, 4.0))),
+}
+LOOKS = (2, 5, 8, 10, 12, 15, 20)
 
 
 def prompts(split: str, each: int = EACH) -> list[tuple[str, int]]:
@@ -213,7 +220,28 @@ def write_page(athena: Any, family: str, folder: Path, runs: dict[str, list[dict
     return "\n".join(lines)
 
 
-def labels(work: Path) -> None:
+def tune(work: Path, families: Iterable[str], part: str = "0/1") -> None:
+    """Tries settings on prompts that no evaluation uses, and prints the best of each strategy for presets.py."""
+    first, every = (int(number) for number in part.split("/"))
+    asked = prompts("tune", 12)
+    for family in families:
+        athena = steerer(family)
+        for strategy, grid in GRIDS.items():
+            tried = []
+            for t_est, t_steer, gamma in list(grid)[first::every]:
+                options = {
+                    "strategy": strategy, "estimate_step": t_est, "steer_steps": t_steer, "gamma": gamma,
+                }  # fmt: skip
+                path = work / "tuning" / family / f"{strategy}-{t_est}-{t_steer}-{gamma}.jsonl"
+                records = cached(path, partial(measure, athena, family, asked, options))
+                right = sum(r["judge"] == r["target"] for r in records)
+                tried.append((right, -float(np.mean([r["rows"] for r in records])), (t_est, t_steer, gamma)))
+            for right, rows, settings in sorted(tried, reverse=True):
+                told = dict(zip(("t_est", "t_steer", "gamma"), settings, strict=True))
+                print(family, strategy, told, f"{right}/{len(asked)}", f"{-rows:.1f} rows", flush=True)
+
+
+def labels(work: Path, families: Iterable[str] = (), part: str = "") -> None:
     """A sheet of 60 unselected images, 20 a family, for a person to count, with the prompts beside it."""
     tiles, told = [], []
     for number, family in enumerate(PRESETS):

@@ -13,6 +13,8 @@ from athena.mini.loop import MALLOC
 FAMILIES = ("mini-sdxl", "mini-sd3", "mini-flux")
 COUNTERS = ("mini", "mini-judge")
 STAGES = ("vae", "latents", "decoder", *(f"counter-{name}" for name in COUNTERS), *FAMILIES)
+MEASURES = ("tune", "labels", "evaluate")
+CLOSING = ("package", *MEASURES)
 
 
 def run(stage: str, work: Path, minutes: float | None, workers: int | None, part: str) -> None:
@@ -38,10 +40,11 @@ def run(stage: str, work: Path, minutes: float | None, workers: int | None, part
             counters.package_counter(name, work, package.WEIGHTS / "counters")
 
 
-def together(work: Path, *stages: list[str]) -> None:
-    """Runs stages side by side, one core each, and stops when one fails."""
+def together(work: Path, *chains: list[str]) -> None:
+    """Runs chains of stages side by side, one core each, and stops when one fails."""
     started = [
-        subprocess.Popen([sys.executable, "-m", "athena.mini.train", *s, "--work", str(work)]) for s in stages
+        subprocess.Popen([sys.executable, "-m", "athena.mini.train", *chain, "--work", str(work)])
+        for chain in chains
     ]
     codes = [process.wait() for process in started]
     if any(codes):
@@ -52,17 +55,20 @@ def everything(work: Path) -> None:
     """The whole recipe on two cores, in the order the parts need each other."""
     together(work, ["vae"])
     together(work, ["latents", "--part", "0/2"], ["latents", "--part", "1/2"])
-    together(work, ["mini-sdxl"], ["mini-sd3"])
-    together(work, ["decoder"], ["mini-flux"])
-    together(work, ["counter-mini"], ["counter-mini-judge"])
-    together(work, ["package"])
-    together(work, ["evaluate"])
+    together(
+        work,
+        ["decoder", "mini-sdxl", "counter-mini", "counter-mini-judge"],
+        ["mini-sd3", "mini-flux"],
+    )
+    together(work, ["package", "evaluate"])
 
 
 def main() -> None:
     """Reads the command line."""
     parser = argparse.ArgumentParser(prog="python -m athena.mini.train", description=__doc__)
-    parser.add_argument("family", choices=[*STAGES, "package", "evaluate", "labels", "all"])
+    parser.add_argument(
+        "family", nargs="+", choices=[*STAGES, *CLOSING, "all"], help="what to do, one after the other"
+    )
     parser.add_argument("--work", type=Path, default=Path("build/mini"), help="checkpoints, logs, sheets")
     parser.add_argument("--minutes", type=float, help="instead of the recipe's time")
     parser.add_argument("--workers", type=int, help="processes of one thread each")
@@ -78,17 +84,18 @@ def main() -> None:
             [sys.executable, "-m", "athena.mini.train", *sys.argv[1:]],
             {**os.environ, **MALLOC},
         )
-    if asked.family == "all":
-        everything(asked.work)
-    elif asked.family in ("evaluate", "labels"):
-        from athena.mini import evaluate
+    for stage in asked.family:
+        if stage == "all":
+            everything(asked.work)
+        elif stage in MEASURES:
+            from athena.mini import evaluate
 
-        chosen = asked.only or FAMILIES
-        evaluate.labels(asked.work) if asked.family == "labels" else evaluate.evaluate(
-            asked.work, chosen, asked.part
-        )
-    else:
-        run(asked.family, asked.work, asked.minutes, asked.workers, asked.part)
+            chosen = tuple(asked.only or FAMILIES)
+            {"evaluate": evaluate.evaluate, "tune": evaluate.tune, "labels": evaluate.labels}[stage](
+                asked.work, chosen, asked.part
+            )
+        else:
+            run(stage, asked.work, asked.minutes, asked.workers, asked.part)
 
 
 if __name__ == "__main__":
