@@ -57,7 +57,7 @@ ARROWS: dict[str, set[str]] = {
     | {"watching", "drawing"},
     "__main__": {"cli"},
 }
-LAZY = {("counters", "mini")}  # only inside a function
+LAZY = {("counters", "mini"), ("models", "mini")}  # only inside a function
 
 NO_TORCH = BASE | {"strategies", "progress", "datasets", "cli", "athena", "drawing"}
 TOUCHES_DIFFUSERS = {"driver", "models", "mini"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from athena import models
-from athena.errors import LoadError, SettingsError, UnknownName
+from athena.errors import LoadError, PromptError, SettingsError, UnknownName
 from athena.models import DEFAULT, MINIS, PRESETS, Settings, find, load, preset_for
 
 PAPER = Path(__file__).parents[2] / "shared" / "paper" / "athena.tex"
@@ -311,3 +311,11 @@ def test_a_revision_that_does_not_exist(monkeypatch):
 def test_settings_are_refused_before_anything_is_read(tiny, setting, error):
     with pytest.raises(error):
         load(tiny, **setting)
+
+
+def test_an_embedded_model_refuses_words_it_was_never_taught():
+    preset = models.Preset("mini-sdxl", "")
+    preset.check("A photo of seven apples on the grass.")
+    with pytest.raises(PromptError, match=r"zebras.*They draw: apple, bird"):
+        preset.check("a photo of seven zebras")
+    models.DEFAULT.check("a photo of seven zebras")
