@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from athena import models
 from athena.errors import PromptError, SettingsError
 from athena.prompts import CountPrompt, parse_prompt
 
@@ -17,17 +18,23 @@ class Ask(NamedTuple):
 
 
 def read(
-    given: list[str] | None, file: str | None, object: str | None, count: int | None, seed: int
+    given: list[str] | None, file: str | None, object: str | None, count: int | None, seed: int, model: str
 ) -> list[Ask]:
     """Every prompt, checked: nothing is loaded before all of them can be understood."""
-    asks = [Ask(parse_prompt(text, object, count), seed) for text in given or []]
+    preset = models.find(model)
+
+    def ask(text: str, noun: str | None, many: int | None, noise: int) -> Ask:
+        preset.check(text)
+        return Ask(parse_prompt(text, noun, many), noise)
+
+    asks = [ask(text, object, count, seed) for text in given or []]
     for number, line in enumerate(_lines(file), 1):
         if not line.strip():
             continue
         try:
             entry = _entry(line)
             noun, many = entry.get("object") or object, entry.get("count", count)
-            asks.append(Ask(parse_prompt(entry["prompt"], noun, many), _seed(entry.get("seed", seed))))
+            asks.append(ask(entry["prompt"], noun, many, _seed(entry.get("seed", seed))))
         except (PromptError, SettingsError) as error:
             where = "stdin" if file == "-" else file
             raise type(error)(f"{where}, line {number}: {error}") from error

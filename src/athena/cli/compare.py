@@ -50,9 +50,9 @@ def run(
     A row is a prompt and seed, a column a strategy. Where the count is right the border is green with a tick,
     where not red with a cross. Exits with 0 when every image is right, and with 3 when one is not.
     """
-    asks = asking.read(prompts, file, object, count, seed)
-    rows = [asking.Ask(ask.prompt, ask.seed + i) for ask in asks for i in range(seeds)]
     setup = Setup(model, counter, judge, device, dtype, offload)
+    asks = asking.read(prompts, file, object, count, seed, model)
+    rows = [asking.Ask(ask.prompt, ask.seed + i) for ask in asks for i in range(seeds)]
     names = [name.strip() for name in strategies.split(",")]
     chosen = [find_strategy(name) for name in names]
     call = setup.call(gamma, steps, more) | {"batch_size": batch_size, "seed": [row.seed for row in rows]}

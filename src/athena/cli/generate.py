@@ -52,8 +52,8 @@ def run(
 
     Exits with 0 when every image does, by the judge's count, and with 3 when one does not.
     """
-    asks = asking.read(prompts, file, object, count, seed)
     setup = Setup(model, counter, judge, device, dtype, offload)
+    asks = asking.read(prompts, file, object, count, seed, model)
     call = setup.call(gamma, steps, more) | {"strategy": find_strategy(strategy), "batch_size": batch_size}
     total = len(asks) * n
     place = output.Place(out, total)

@@ -48,10 +48,10 @@ def run(
     The run is unsteered: what its image would be at every few steps, with boxes, and the count against the
     step. Exits with 0 when the final image holds the number asked for, and with 3 when it does not.
     """
-    asks = asking.read(prompts, None, object, count, seed)
+    setup = Setup(model, counter, judge, device, dtype, offload)
+    asks = asking.read(prompts, None, object, count, seed, model)
     if len(asks) > 1:
         raise PromptError(f"expected one prompt to watch, got {len(asks)}: put it in quotes.")
-    setup = Setup(model, counter, judge, device, dtype, offload)
     call = setup.call(None, steps, more)
     path = output.Place(out).path(asks[0].prompt.text, "watch", seed)
     athena = setup.load()
