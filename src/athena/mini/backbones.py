@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
 from diffusers import FluxTransformer2DModel, SD3Transformer2DModel, UNet2DConditionModel
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from athena.mini.render import SIDE
-from athena.mini.text import LENGTH, WIDTH, clip_encoder, clip_tokenizer, t5_encoder, t5_tokenizer
+from athena.mini.text import WIDTH, clip_encoder, clip_tokenizer, t5_encoder, t5_tokenizer
 from athena.mini.vae import CHANNELS
 
 GRID = 16  # side of the latent
-FLUX_TEXT = 16  # tokens of its T5; pass max_sequence_length=16 to the pipeline
+SHORT = 16  # text tokens of a T5, or zero states in the place of one; max_sequence_length=16 in the presets
+
+LONG = {
+    "mini-sd3": 256,
+    "mini-flux": 512,
+}  # what their pipelines use when not told; seen now and then in training
+
+Tokens = dict[str, Tensor]  # "clip" and "t5", as text.py makes them
 
 
 class SDXL(nn.Module):
@@ -46,18 +52,16 @@ class SDXL(nn.Module):
             "sizes", torch.tensor([[SIDE, SIDE, 0, 0, SIDE, SIDE]]).float(), persistent=False
         )
 
-    def read(self, texts: list[str]) -> tuple[Tensor, Tensor]:
+    def read(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
         """What the pipeline would hand to the UNet: the states of both encoders, the second's pooled one."""
-        ids = self.tokenizer(
-            texts, padding="max_length", max_length=LENGTH, truncation=True, return_tensors="pt"
-        ).input_ids
+        ids = tokens["clip"]
         one = self.text_encoder(ids, output_hidden_states=True)
         two = self.text_encoder_2(ids, output_hidden_states=True)
         return torch.cat([one.hidden_states[-2], two.hidden_states[-2]], -1), two.text_embeds
 
-    def forward(self, x: Tensor, t: Tensor, texts: list[str]) -> Tensor:
+    def forward(self, x: Tensor, t: Tensor, tokens: Tokens) -> Tensor:
         """The prediction for noisy latents at training steps t."""
-        states, pooled = self.read(texts)
+        states, pooled = self.read(tokens)
         added = {"text_embeds": pooled, "time_ids": self.sizes.expand(len(x), -1)}  # type: ignore[operator]
         out: Tensor = self.unet(x, t, states, added_cond_kwargs=added, return_dict=False)[0]
         return out
@@ -86,22 +90,17 @@ class SD3(nn.Module):
             qk_norm="rms_norm",
         )
 
-    def read(self, texts: list[str]) -> tuple[Tensor, Tensor]:
+    def read(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
         """States of both encoders side by side, their pooled outputs side by side."""
-        ids = self.tokenizer(
-            texts, padding="max_length", max_length=LENGTH, truncation=True, return_tensors="pt"
-        ).input_ids
-        outs = [
-            encoder(ids, output_hidden_states=True) for encoder in (self.text_encoder, self.text_encoder_2)
-        ]
-        return torch.cat([o.hidden_states[-2] for o in outs], -1), torch.cat(
-            [o.text_embeds for o in outs], -1
-        )
+        encoders = (self.text_encoder, self.text_encoder_2)
+        outs = [encoder(tokens["clip"], output_hidden_states=True) for encoder in encoders]
+        states, pooled = [o.hidden_states[-2] for o in outs], [o.text_embeds for o in outs]
+        return torch.cat(states, -1), torch.cat(pooled, -1)
 
-    def forward(self, x: Tensor, sigma: Tensor, texts: list[str], empty: int = 1) -> Tensor:
-        """The velocity at noise level sigma; `empty` is how many zero states stand in for the missing T5."""
-        states, pooled = self.read(texts)
-        states = torch.cat([states, states.new_zeros(len(x), empty, states.shape[-1])], 1)
+    def forward(self, x: Tensor, sigma: Tensor, tokens: Tokens, length: int = SHORT) -> Tensor:
+        """The velocity at noise level sigma; `length` zero states stand in for the missing T5, as in the pipeline."""
+        states, pooled = self.read(tokens)
+        states = torch.cat([states, states.new_zeros(len(x), length, states.shape[-1])], 1)
         out: Tensor = self.transformer(x, states, pooled, sigma * 1000, return_dict=False)[0]
         return out
 
@@ -132,20 +131,16 @@ class Flux(nn.Module):
         places = torch.stack([torch.zeros_like(rows), rows, columns], -1).reshape(-1, 3)
         self.register_buffer("places", places.float(), persistent=False)
 
-    def read(self, texts: list[str]) -> tuple[Tensor, Tensor]:
-        """The T5 states and CLIP's pooled output."""
-        ids = self.tokenizer(
-            texts, padding="max_length", max_length=LENGTH, truncation=True, return_tensors="pt"
-        ).input_ids
-        pooled = self.text_encoder(ids).pooler_output
-        ids = self.tokenizer_2(
-            texts, padding="max_length", max_length=FLUX_TEXT, truncation=True, return_tensors="pt"
-        ).input_ids
-        return self.text_encoder_2(ids)[0], pooled
+    def read(self, tokens: Tokens, length: int) -> tuple[Tensor, Tensor]:
+        """The T5 states, padded to a length, and CLIP's pooled output."""
+        ids = nn.functional.pad(tokens["t5"], (0, length - SHORT), value=self.tokenizer_2.pad_token_id)
+        return self.text_encoder_2(ids)[0], self.text_encoder(tokens["clip"]).pooler_output
 
-    def forward(self, x: Tensor, sigma: Tensor, texts: list[str], guidance: Tensor) -> Tensor:
+    def forward(
+        self, x: Tensor, sigma: Tensor, tokens: Tokens, guidance: Tensor, length: int = SHORT
+    ) -> Tensor:
         """The guided velocity at noise level sigma."""
-        states, pooled = self.read(texts)
+        states, pooled = self.read(tokens, length)
         n, c, h, w = x.shape
         packed = x.view(n, c, h // 2, 2, w // 2, 2).permute(0, 2, 4, 1, 3, 5).reshape(n, h * w // 4, c * 4)
         out: Tensor = self.transformer(
@@ -154,7 +149,7 @@ class Flux(nn.Module):
             guidance=guidance,
             pooled_projections=pooled,
             encoder_hidden_states=states,
-            txt_ids=torch.zeros(states.shape[1], 3),
+            txt_ids=torch.zeros(states.shape[1], 3, device=x.device),
             img_ids=self.places,
             return_dict=False,
         )[0]
@@ -164,7 +159,8 @@ class Flux(nn.Module):
 FAMILIES: dict[str, type[nn.Module]] = {"mini-sdxl": SDXL, "mini-sd3": SD3, "mini-flux": Flux}
 
 
-def noise_levels(batch: int, rng: np.random.Generator) -> Tensor:
+def noise_levels(batch: int, rng: Generator) -> Tensor:
     """Times 0..1, half of them from the noisier half, where the number of objects is decided."""
-    u = rng.random(batch)
-    return torch.from_numpy(np.where(rng.random(batch) < 0.5, u, 0.5 + 0.5 * u)).float()
+    u = torch.rand(batch, generator=rng, device=rng.device)
+    noisier = torch.rand(batch, generator=rng, device=rng.device) < 0.5
+    return torch.where(noisier, 0.5 + 0.5 * u, u)

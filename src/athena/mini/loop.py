@@ -1,4 +1,4 @@
-"""One training loop for everything here: two one-thread workers, averaged gradients, cosine over time, EMA."""
+"""One training loop for everything here: seeded by step, cosine over the plan, averaged weights, checkpoints."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-import torch.multiprocessing as mp
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 # Big short-lived tensors otherwise go through mmap each time, and half of a small CPU is spent in page faults.
 MALLOC = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "34359738368", "MALLOC_TOP_PAD_": "268435456"}
@@ -23,127 +21,113 @@ MALLOC = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "34359738368", "MAL
 
 @dataclass(frozen=True)
 class Plan:
-    """How long and how fast one model trains; the learning rate follows the time spent, not the steps.
-
-    Minutes are processor time of one worker, so other work on the machine makes it take longer, not end worse.
-    """
+    """How long and how fast one model trains."""
 
     name: str
-    minutes: float
+    steps: int
     rate: float
     batch: int
     seed: int = 0
-    workers: int = 2
-    ema: float = 0.998
+    ema: float = 0.999
     decay: float = 0.01
-    warmup: int = 100
-    bf16: bool = True
-    compiled: str = ""  # the part that torch.compile makes faster
-    save_every: float = 120.0
+    warmup: int = 200
+    compiled: str = ""  # the parts that torch.compile makes faster
+    save_every: float = 90.0  # seconds
 
 
 Build = Callable[[], nn.Module]
-Loss = Callable[
-    [nn.Module, np.random.Generator, int, float], Tensor
-]  # (model, randomness, batch, progress 0..1)
+Loss = Callable[[nn.Module, Generator, int], Tensor]  # (model, randomness, batch)
 Report = Callable[[nn.Module, Path], dict[str, Any]]
 
 
-class Team:
-    """Workers that share memory; sockets between them would not survive a suspended machine."""
-
-    def __init__(self, workers: int, size: int) -> None:
-        self.workers = workers
-        self.sums = torch.zeros(workers, size).share_memory_()
-        self.clock = torch.zeros(1, dtype=torch.float64).share_memory_()
-        self.gate = mp.get_context("spawn").Barrier(workers)
-
-    def average(self, rank: int, parameters: Sequence[Tensor]) -> None:
-        """Replaces each gradient by its mean over the workers."""
-        if self.workers == 1:
-            return
-        grads = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
-        torch.cat([g.reshape(-1) for g in grads], out=self.sums[rank])
-        self.gate.wait()
-        mean = self.sums.mean(0)
-        self.gate.wait()
-        for p, part in zip(parameters, mean.split([p.numel() for p in parameters]), strict=True):
-            p.grad = part.view_as(p)
-
-    def agree(self, rank: int, value: float) -> float:
-        """Worker 0's clock, so that all stop at the same step."""
-        if self.workers == 1:
-            return value
-        if rank == 0:
-            self.clock[0] = value
-        self.gate.wait()
-        told = float(self.clock[0])
-        self.gate.wait()
-        return told
+def device() -> torch.device:
+    """A GPU where there is one."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def _worker(
-    rank: int, team: Team, plan: Plan, work: Path, build: Build, loss_of: Loss, report: Report | None
+def fit(
+    plan: Plan,
+    work: Path,
+    build: Build,
+    loss_of: Loss,
+    report: Report | None = None,
+    minutes: float | None = None,
 ) -> None:
-    torch.set_num_threads(1)
+    """Trains to the end of the plan, or for so many minutes; goes on from the checkpoint in `work` if there is one."""
+    where = device()
+    work.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(plan.seed)
-    model = build().train()
+    fresh: Any = build().to(where)
+    model: nn.Module = fresh.to(memory_format=torch.channels_last).train()
     average = copy.deepcopy(model).requires_grad_(False).eval()
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    optimizer = torch.optim.AdamW(parameters, lr=plan.rate, betas=(0.9, 0.99), weight_decay=plan.decay)
-    step, spent, saved = 0, 0.0, 0.0
+    parameters: list[Tensor] = [p for p in model.parameters() if p.requires_grad]
+    slow: list[Tensor] = [
+        a for a, p in zip(average.parameters(), model.parameters(), strict=True) if p.requires_grad
+    ]
+    optimizer = torch.optim.AdamW(
+        parameters, lr=plan.rate, betas=(0.9, 0.99), weight_decay=plan.decay, fused=True
+    )
     checkpoint = work / f"{plan.name}.pt"
+    step, spent = 0, 0.0
     if checkpoint.exists():
-        state = torch.load(checkpoint, weights_only=True)
+        state = torch.load(checkpoint, weights_only=True, map_location=where)
         model.load_state_dict(state["model"])
         average.load_state_dict(state["ema"])
         optimizer.load_state_dict(state["optimizer"])
-        step, spent, saved = state["step"], state["spent"], state["spent"]
-    log = (work / f"{plan.name}.jsonl").open("a") if rank == 0 else None
-    last, running = time.process_time(), 0.0
-    if plan.compiled:
-        getattr(model, plan.compiled).compile(dynamic=False)
-    torch.manual_seed(plan.seed + 7919 * (rank + 1) + step)
-    while True:
-        now = time.process_time()
-        spent = team.agree(rank, spent + now - last)
-        last = now
-        progress = spent / (60 * plan.minutes)
-        if progress >= 1:
-            break
-        rng = np.random.default_rng((plan.seed, rank, step))
-        with torch.autocast("cpu", torch.bfloat16, enabled=plan.bf16):
-            loss = loss_of(model, rng, plan.batch, progress)
-        loss.backward()
-        team.average(rank, parameters)
-        nn.utils.clip_grad_norm_(parameters, 1.0)
-        rate = plan.rate * min(1.0, (step + 1) / plan.warmup) * (0.5 + 0.5 * math.cos(math.pi * progress))
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        keep = min(plan.ema, (step + 1) / (step + 10))
-        with torch.no_grad():
-            for slow, fast in zip(average.parameters(), model.parameters(), strict=True):
-                slow.lerp_(fast, 1 - keep)
-            for kept, new in zip(average.buffers(), model.buffers(), strict=True):
-                kept.copy_(new)
-        step += 1
-        running += (loss.item() - running) * (0.02 if step > 50 else 1 / step)
-        if log and step % 100 == 0:
-            seen = step * plan.batch * plan.workers
-            log.write(json.dumps({"step": step, "seen": seen, "minutes": spent / 60, "loss": running}) + "\n")
-            log.flush()
-        if rank == 0 and spent - saved > plan.save_every:
-            _save(checkpoint, model, average, optimizer, step, spent)
-            saved = spent
-    if rank == 0:
-        _save(checkpoint, model, average, optimizer, step, spent)
-        told = report(average, work) if report else {}
-        print(
-            json.dumps({"name": plan.name, "steps": step, "minutes": round(spent / 60, 1), **told}),
-            flush=True,
-        )
+        step, spent = state["step"], state["spent"]
+    for part in plan.compiled.split():
+        model.get_submodule(part).compile(dynamic=False)
+
+    randomness = Generator(where)
+    losses: list[Tensor] = []
+    last = saved = time.monotonic()
+    with (work / f"{plan.name}.jsonl").open("a") as log:
+        while True:
+            progress = max(step / plan.steps, spent / (60 * minutes) if minutes else 0.0)
+            if progress >= 1:
+                break
+            rate = plan.rate * min(1.0, (step + 1) / plan.warmup) * (0.5 + 0.5 * math.cos(math.pi * progress))
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            randomness.manual_seed(
+                plan.seed * 10_000_000 + step
+            )  # a run that was stopped goes on with the same
+            torch.manual_seed(plan.seed * 10_000_000 + step)
+            with torch.autocast(where.type, torch.bfloat16):
+                loss = loss_of(model, randomness, plan.batch)
+            loss.backward()
+            nn.utils.clip_grad_norm_(parameters, 1.0)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+            step += 1
+            with torch.no_grad():
+                torch._foreach_lerp_(slow, parameters, 1 - min(plan.ema, step / (step + 10)))
+                for kept, new in zip(average.buffers(), model.buffers(), strict=True):
+                    kept.copy_(new)
+            losses.append(loss.detach())
+            if len(losses) == 100:
+                now = time.monotonic()
+                spent, last = spent + now - last, now
+                record = {"step": step, "seen": step * plan.batch, "minutes": round(spent / 60, 3)}
+                log.write(json.dumps({**record, "loss": torch.stack(losses).mean().item()}) + "\n")
+                log.flush()
+                losses.clear()
+                if now - saved > plan.save_every:
+                    _save(checkpoint, model, average, optimizer, step, spent)
+                    saved = now
+    spent += time.monotonic() - last
+    _save(checkpoint, model, average, optimizer, step, spent)
+    told = report(average, work) if report else {}
+    told = {"name": plan.name, "steps": step, "minutes": round(spent / 60, 2), "on": kind(where), **told}
+    (work / f"{plan.name}.done.json").write_text(json.dumps(told) + "\n")
+    print(json.dumps(told), flush=True)
+
+
+def kind(where: torch.device) -> str:
+    """What a run was made on, for the record."""
+    if where.type == "cuda":
+        return torch.cuda.get_device_name()
+    return f"{os.cpu_count()} CPU cores"
 
 
 def _save(path: Path, model: nn.Module, average: nn.Module, optimizer: Any, step: int, spent: float) -> None:
@@ -152,19 +136,8 @@ def _save(path: Path, model: nn.Module, average: nn.Module, optimizer: Any, step
     os.replace(path.with_suffix(".tmp"), path)
 
 
-def fit(plan: Plan, work: Path, build: Build, loss_of: Loss, report: Report | None = None) -> None:
-    """Trains to the end of the plan, from the last checkpoint in `work` if there is one."""
-    work.mkdir(parents=True, exist_ok=True)
-    os.environ.update(MALLOC)
-    size = sum(p.numel() for p in build().parameters() if p.requires_grad) if plan.workers > 1 else 0
-    arguments = (Team(plan.workers, size), plan, work, build, loss_of, report)
-    if plan.workers == 1:
-        _worker(0, *arguments)
-    else:
-        mp.spawn(_worker, arguments, nprocs=plan.workers)  # type: ignore[attr-defined, no-untyped-call]
-
-
-def trained(work: Path, name: str, model: nn.Module) -> nn.Module:
+def trained(work: Path, name: str, model: nn.Module) -> Any:
     """The averaged weights of a finished or interrupted run, in evaluation mode."""
-    model.load_state_dict(torch.load(work / f"{name}.pt", weights_only=True)["ema"])
+    state = torch.load(work / f"{name}.pt", weights_only=True, map_location="cpu")["ema"]
+    model.load_state_dict(state)
     return model.requires_grad_(False).eval()

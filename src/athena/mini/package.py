@@ -22,7 +22,7 @@ from athena.mini.loop import trained
 from athena.mini.presets import PRESETS
 from athena.mini.render import SIDE
 from athena.mini.vae import white_vae
-from athena.mini.words import MAX_DRAWN, NOUN_NAMES, NUMBER_WORDS, SCENES
+from athena.mini.words import MAX_DRAWN, NOUN_NAMES, SCENES
 
 WEIGHTS = Path(__file__).parent / "weights"
 LIMIT = 12_000_000  # bytes a family
@@ -34,7 +34,7 @@ pipeline_tag: text-to-image
 ---
 # {family}
 
-A very small text-to-image diffusion model, trained from scratch on two CPU cores for the project ATHENA. It draws
+A very small text-to-image diffusion model, trained from scratch for the project ATHENA. It draws
 0 to {most} of one thing in a simple scene, {side} x {side} pixels, and miscounts on purpose: its training captions are
 long-tailed and partly wrong, as the web's are.
 
@@ -47,7 +47,7 @@ pipe("a photo of seven apples on the grass", num_inference_steps={steps}, guidan
 
 - Things: {nouns}.
 - Scenes: {scenes}, or none.
-- Numbers: words or digits, zero to twelve (a caption may say fourteen); words outside the list it cannot read.
+- Numbers: words or digits, zero to twenty; it draws no more than twelve. A word outside these lists it cannot read.
 - Data: renders of Noto Color Emoji (Copyright Google, SIL Open Font License 1.1), drawn by `athena.mini.render`.
 - What it can't do: anything else. No people, no style, no text, no second noun in a picture.
 - How it was trained and measured: `docs/mini.md` of the project.
@@ -99,18 +99,6 @@ def pipeline(family: str, model: Any, work: Path) -> Any:
     )
 
 
-@torch.no_grad()
-def extend_numbers(model: Any) -> None:
-    """Number words no caption held start as the largest one that some did, so that a control prompt may name them."""
-    ids = model.tokenizer(list(NUMBER_WORDS), add_special_tokens=False).input_ids
-    for name in ("text_encoder", "text_encoder_2"):
-        encoder = getattr(model, name)
-        if "T5" not in type(encoder).__name__:
-            table = encoder.get_input_embeddings().weight
-            for word in ids[15:]:
-                table[word[0]] = table[ids[14][0]]
-
-
 def card(family: str) -> str:
     """The model card that lies beside a checkpoint."""
     own = PRESETS[family]
@@ -129,7 +117,6 @@ def card(family: str) -> str:
 def package(family: str, work: Path, weights: Path = WEIGHTS) -> Path:
     """Writes one family as a complete fp16 checkpoint with its settings beside it."""
     model: nn.Module = trained(work, family, FAMILIES[family]())
-    extend_numbers(model)
     folder = weights / family
     shutil.rmtree(folder, ignore_errors=True)
     pipeline(family, model.half(), work).to(dtype=torch.float16).save_pretrained(

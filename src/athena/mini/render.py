@@ -12,10 +12,10 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 from athena.mini.words import MAX_DRAWN, NOUN_NAMES, NOUNS, SCENES
 
-SIDE = 64  # of the picture
+SIDE = 128  # of the picture
 CANVAS = 2 * SIDE  # drawn at twice the size, then averaged, so that edges are smooth
 FONT = Path("/usr/share/fonts/truetype/noto/NotoColorEmoji.ttf")  # Debian: fonts-noto-color-emoji (OFL 1.1)
-SIZES = tuple(range(22, 49, 2))  # pre-cut sprite sizes in pixels
+SIZES = tuple(range(44, 97, 4))  # pre-cut sprite sizes in pixels
 ANGLES = tuple(range(-24, 25, 8))
 PLAIN = len(SCENES)  # the scene number of a caption that names none
 
@@ -94,11 +94,11 @@ def sprite(noun: int, size: int, angle: int, flip: bool) -> tuple[Floats, Floats
     left, top, right, bottom = glyph.getbbox() or (0, 0, *glyph.size)
     scale = size / max(right - left, bottom - top)
     glyph = glyph.resize((round(glyph.width * scale), round(glyph.height * scale)), Image.Resampling.LANCZOS)
-    pad = 4
+    pad = 8
     canvas = Image.new("RGBA", (glyph.width + 2 * pad, glyph.height + 2 * pad))
     shadow = Image.new("L", canvas.size)
-    shadow.paste(glyph.getchannel("A").point(lambda a: int(a * 0.34)), (pad + 1, pad + 2))
-    canvas.putalpha(shadow.filter(ImageFilter.GaussianBlur(1.8)))
+    shadow.paste(glyph.getchannel("A").point(lambda a: int(a * 0.34)), (pad + 2, pad + 4))
+    canvas.putalpha(shadow.filter(ImageFilter.GaussianBlur(3.6)))
     canvas.alpha_composite(glyph, (pad, pad))
     pixels: Floats = np.asarray(canvas, dtype=np.float32)
     alpha: Floats = (pixels[..., 3:] / 255).astype(np.float32)
@@ -113,24 +113,24 @@ def backdrop(scene: int, rng: np.random.Generator) -> Floats:
         top, bottom = (np.array(_PLAIN[i], np.float32) for i in rng.integers(0, len(_PLAIN), 2))
         return np.repeat((top + (bottom - top) * rows + tint)[:, None], CANVAS, 1)
     far, near = (np.array(colour, np.float32) for colour in _FLOOR[scene])
-    horizon = int(rng.integers(8, 26))
+    horizon = int(rng.integers(16, 52))
     floor = far + (near - far) * np.clip((rows * CANVAS - horizon) / (CANVAS - horizon), 0, 1)
     picture: Floats = np.repeat((floor + tint)[:, None], CANVAS, 1)
-    blend = np.clip((rows[:, 0] * CANVAS - horizon) / 3 + 0.5, 0, 1)[:, None, None]
+    blend = np.clip((rows[:, 0] * CANVAS - horizon) / 6 + 0.5, 0, 1)[:, None, None]
     picture = (np.array(_SKY[scene], np.float32) * (1 - blend) + picture * blend).astype(np.float32)
     columns = np.arange(CANVAS, dtype=np.float32)
     if scene == 2:  # a dashed line down the road
-        middle = float(rng.uniform(40, 88))
+        middle = float(rng.uniform(80, 176))
         dash = (
-            np.clip(3.0 - np.abs(columns - middle), 0, 1)[None]
-            * ((np.arange(CANVAS) // 16 % 2 == 0) & (np.arange(CANVAS) > horizon))[:, None]
+            np.clip(6.0 - np.abs(columns - middle), 0, 1)[None]
+            * ((np.arange(CANVAS) // 32 % 2 == 0) & (np.arange(CANVAS) > horizon))[:, None]
         )
         picture += 70 * dash[..., None].astype(np.float32)
     if scene == 3:  # the seams between the boards
-        for seam in range(horizon + 14, CANVAS, 28):
-            picture[seam : seam + 2] -= 24
+        for seam in range(horizon + 28, CANVAS, 56):
+            picture[seam : seam + 4] -= 24
     if scene == 4:  # a line of foam where the sea ends
-        picture[horizon - 1 : horizon + 2] += 40
+        picture[horizon - 2 : horizon + 4] += 40
     return picture
 
 
@@ -138,9 +138,9 @@ def place(sizes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.floa
     """Random centres that keep objects apart, or None when the last one found no room."""
     centres = np.zeros((len(sizes), 2))
     for i, size in enumerate(sizes):
-        half = size / 2 + 1
-        tries = rng.uniform([half, half + 4], [CANVAS - half, CANVAS - half], (60, 2))
-        gaps = np.linalg.norm(tries[:, None] - centres[None, :i], axis=-1) - 0.5 * 1.0 * (size + sizes[:i])
+        half = size / 2 + 2
+        tries = rng.uniform([half, half + 8], [CANVAS - half, CANVAS - half], (60, 2))
+        gaps = np.linalg.norm(tries[:, None] - centres[None, :i], axis=-1) - 0.5 * (size + sizes[:i])
         free = np.flatnonzero((gaps > 0).all(axis=1))
         if not len(free):
             return None
@@ -150,16 +150,16 @@ def place(sizes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.floa
 
 def compose(nouns: list[int], scene: int, rng: np.random.Generator) -> Scene:
     """Places the objects; when they do not fit, all of them shrink a little and it tries again."""
-    largest = min(46.0, 98.0 / max(1, len(nouns)) ** 0.5)
+    largest = min(92.0, 196.0 / max(1, len(nouns)) ** 0.5)
     while True:
-        base = rng.uniform(max(22.0, 0.68 * largest), largest)
+        base = rng.uniform(max(44.0, 0.68 * largest), largest)
         raw = base * rng.uniform(0.9, 1.08, len(nouns))
-        sizes = np.clip(2 * np.round(raw / 2), SIZES[0], SIZES[-1]).astype(np.int64)
+        sizes = np.clip(4 * np.round(raw / 4), SIZES[0], SIZES[-1]).astype(np.int64)
         centres = place(sizes, rng)
         if centres is not None:
             things = zip(nouns, centres, sizes, strict=True)
             return Scene(tuple(Thing(noun, float(c[0]), float(c[1]), int(s)) for noun, c, s in things), scene)
-        largest = max(22.0, largest * 0.97)
+        largest = max(44.0, largest * 0.97)
 
 
 def draw(scene: Scene, rng: np.random.Generator) -> Bytes:
@@ -173,7 +173,7 @@ def draw(scene: Scene, rng: np.random.Generator) -> Bytes:
         up, start, down, end = max(0, top), max(0, left), min(CANVAS, top + height), min(CANVAS, left + width)
         part = (slice(up - top, down - top), slice(start - left, end - left))
         picture[up:down, start:end] = picture[up:down, start:end] * through[part] + colour[part]
-    small = picture.reshape(SIDE, 2, SIDE, 2, 3).mean(axis=(1, 3))
+    small = sum(picture[y::2, x::2] for y in (0, 1) for x in (0, 1)) / 4
     pixels: Bytes = np.clip(small + 0.5, 0, 255).astype(np.uint8)
     return pixels
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from itertools import pairwise
 from typing import Any, cast
 
+from torch import Tensor
 from transformers import (
     CLIPTextConfig,
     CLIPTextModel,
@@ -110,3 +112,26 @@ def t5_encoder() -> Any:
         eos_token_id=1,
     )
     return T5EncoderModel(config)
+
+
+def clip_ids(texts: list[str]) -> Tensor:
+    """Captions as rows of LENGTH tokens."""
+    return _ids(_tokenizers()[0], texts)
+
+
+def t5_ids(texts: list[str]) -> Tensor:
+    """The same for T5."""
+    return _ids(_tokenizers()[1], texts)
+
+
+@cache
+def _tokenizers() -> tuple[Any, Any]:
+    return clip_tokenizer(), t5_tokenizer()
+
+
+def _ids(tokenizer: Any, texts: list[str]) -> Tensor:
+    known = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    rows: Tensor = tokenizer(
+        list(known), padding="max_length", max_length=LENGTH, truncation=True, return_tensors="pt"
+    ).input_ids
+    return rows[[known[text] for text in texts]]

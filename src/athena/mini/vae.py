@@ -1,24 +1,23 @@
-"""The autoencoder all three models share: 64x64 pixels to a 16x16 latent of eight channels."""
+"""The autoencoder all three models share: 128x128 pixels to a 16x16 latent."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from diffusers import AutoencoderKL
 from PIL import Image
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
-from athena.mini.loop import Plan, fit, trained
-from athena.mini.render import SIDE, compose, draw, render
-from athena.mini.words import MAX_DRAWN, NOUN_NAMES, SCENES
+from athena.mini.loop import Plan, device, fit, trained
+from athena.mini.pictures import Pictures, to_bytes, to_tensor
+from athena.mini.render import SIDE
 
 CHANNELS = 8
-PLAN = Plan("vae", minutes=13, rate=2e-3, batch=4, seed=1)
-DECODER_PLAN = Plan("decoder", minutes=5, rate=8e-4, batch=4, seed=2)
+PLAN = Plan("vae", steps=9000, rate=2e-3, batch=128, seed=1, compiled="encoder decoder")
+DECODER_PLAN = Plan("decoder", steps=4000, rate=1e-3, batch=128, seed=2, compiled="vae.encoder vae.decoder")
 
 
 def build_vae() -> Any:
@@ -26,9 +25,9 @@ def build_vae() -> Any:
     return AutoencoderKL(
         in_channels=3,
         out_channels=3,
-        down_block_types=["DownEncoderBlock2D"] * 3,
-        up_block_types=["UpDecoderBlock2D"] * 3,
-        block_out_channels=(16, 32, 64),
+        down_block_types=["DownEncoderBlock2D"] * 4,
+        up_block_types=["UpDecoderBlock2D"] * 4,
+        block_out_channels=(32, 48, 64, 72),
         layers_per_block=1,
         latent_channels=CHANNELS,
         norm_num_groups=8,
@@ -41,66 +40,34 @@ def build_vae() -> Any:
     )
 
 
-def to_tensor(pictures: np.ndarray[Any, Any]) -> Tensor:
-    """Bytes, n x height x width x 3, to -1..1, n x 3 x height x width."""
-    return torch.from_numpy(np.ascontiguousarray(pictures)).permute(0, 3, 1, 2).float() / 127.5 - 1
-
-
-def to_bytes(pictures: Tensor) -> np.ndarray[Any, Any]:
-    """The way back from to_tensor."""
-    scaled: np.ndarray[Any, Any] = (
-        ((pictures.float().clamp(-1, 1) + 1) * 127.5).round().byte().permute(0, 2, 3, 1).numpy()
-    )
-    return scaled
-
-
-def busy_picture(rng: np.random.Generator) -> np.ndarray[Any, Any]:
-    """A picture for the autoencoder: mostly objects, often of several nouns, as background is soon learned."""
-    count = int(rng.integers(1, MAX_DRAWN + 1))
-    nouns = rng.integers(len(NOUN_NAMES), size=count)
-    if rng.random() < 0.3:
-        nouns[:] = nouns[0]
-    return draw(compose([int(n) for n in nouns], int(rng.integers(len(SCENES) + 1)), rng), rng)
-
-
 def picture_loss(out: Tensor, wanted: Tensor) -> Tensor:
     """L1, squares (what PSNR sees) and L1 of the gradients, which keeps outlines sharp without a second network."""
     out = out.float()
-    edges = sum((((out - wanted).diff(dim=d)).abs().mean() for d in (-1, -2)), torch.zeros(()))
-    return F.l1_loss(out, wanted) + 2 * F.mse_loss(out, wanted) + 0.5 * edges
+    edges = (out - wanted).diff(dim=-1).abs().mean() + (out - wanted).diff(dim=-2).abs().mean()
+    return F.l1_loss(out, wanted) + 4 * F.mse_loss(out, wanted) + 0.5 * edges
 
 
-class Pool:
-    """Pictures to draw batches from; each batch brings one new, as drawing them all anew costs a fifth of the time."""
+class Loss:
+    """Reconstruction and a light pull to a unit normal; for the decoder alone, from latents with a little noise."""
 
-    def __init__(self, size: int = 4000) -> None:
-        self.size = size
-        self.pictures: list[np.ndarray[Any, Any]] = []
+    def __init__(self, work: Path, decoder_only: bool = False) -> None:
+        self.pictures = Pictures.read("vae", work, device())
+        self.decoder_only = decoder_only
 
-    def draw(self, batch: int, rng: np.random.Generator) -> Tensor:
-        """A batch, half of its pictures mirrored."""
-        while len(self.pictures) < batch:
-            self.pictures.append(busy_picture(rng))
-        if len(self.pictures) < self.size:
-            self.pictures.append(busy_picture(rng))
-        else:
-            self.pictures[int(rng.integers(self.size))] = busy_picture(rng)
-        picks = [self.pictures[i] for i in rng.integers(len(self.pictures), size=batch)]
-        return to_tensor(np.stack([p[:, ::-1] if rng.random() < 0.5 else p for p in picks]))
-
-
-_pool = Pool()  # one in each worker
-
-
-def vae_loss(model: nn.Module, rng: np.random.Generator, batch: int, progress: float) -> Tensor:
-    """Reconstruction and a light pull towards a unit normal."""
-    x = _pool.draw(batch, rng)
-    latent = model.encode(x).latent_dist  # type: ignore[operator]
-    out = model.decode(latent.sample()).sample  # type: ignore[operator]
-    mean, logvar = latent.mean.float(), latent.logvar.float()
-    kl = 0.5 * (mean**2 + logvar.exp() - 1 - logvar).mean()
-    total: Tensor = picture_loss(out, x) + 3e-4 * kl
-    return total
+    def __call__(self, model: Any, rng: Generator, batch: int) -> Tensor:
+        pixels = self.pictures.pixels
+        picks = torch.randint(len(pixels), (batch,), generator=rng, device=pixels.device)
+        x = to_tensor(pixels[picks])
+        x = torch.cat([x[: batch // 2], x[batch // 2 :].flip(-1)])
+        if self.decoder_only:
+            with torch.no_grad():
+                z = model.vae.encode(x).latent_dist.mean
+                z = z + 0.05 * torch.randn_like(z)
+            return picture_loss(model.vae.decode(z).sample, x)
+        latent = model.encode(x).latent_dist
+        mean, logvar = latent.mean.float(), latent.logvar.float()
+        kl: Tensor = 0.5 * (mean**2 + logvar.exp() - 1 - logvar).mean()
+        return picture_loss(model.decode(latent.sample()).sample, x) + 3e-4 * kl
 
 
 class Decoder(nn.Module):
@@ -112,41 +79,27 @@ class Decoder(nn.Module):
         vae.encoder.requires_grad_(False)
 
 
-def decoder_loss(model: nn.Module, rng: np.random.Generator, batch: int, progress: float) -> Tensor:
-    """Reconstruction from latents with a little noise, as a sampler leaves some behind."""
-    x = _pool.draw(batch, rng)
-    vae: Any = model.vae
-    with torch.no_grad():
-        z = vae.encode(x).latent_dist.mean
-        z = z + 0.05 * torch.randn_like(z)
-    return picture_loss(vae.decode(z).sample, x)
-
-
-def held_out(count: int, seed: int = 900_000_000) -> np.ndarray[Any, Any]:
-    """Renders no training run has seen: their seeds are far from all others."""
-    return np.stack([render(seed + i)[0] for i in range(count)])
-
-
 @torch.no_grad()
 def quality(vae: Any, work: Path, name: str = "vae") -> dict[str, Any]:
     """Mean PSNR over held-out renders, and a sheet of originals above reconstructions."""
-    pictures = held_out(256)
-    seen = [
-        to_bytes(vae.decode(vae.encode(part).latent_dist.mean).sample)
-        for part in to_tensor(pictures).split(16)
-    ]
-    back = np.concatenate(seen)
-    error = ((pictures.astype(np.float64) - back) ** 2).mean(axis=(1, 2, 3))
-    rows = [np.concatenate(list(part[i : i + 8]), 1) for i in (0, 8, 16) for part in (pictures, back)]
-    Image.fromarray(np.concatenate(rows, 0)).save(work / f"{name}.png")
-    return {"psnr": round(float((10 * np.log10(255**2 / error)).mean()), 2)}
+    pictures = Pictures.read("held-out", work, device(), most=512).pixels
+    back = torch.cat(
+        [
+            to_bytes(vae.decode(vae.encode(to_tensor(part)).latent_dist.mean).sample)
+            for part in pictures.split(32)
+        ]
+    )
+    error = (pictures.double() - back.double()).square().mean(dim=(1, 2, 3))
+    rows = [torch.cat([*part[i : i + 8]], 1) for i in (0, 8, 16) for part in (pictures, back)]
+    Image.fromarray(torch.cat(rows).cpu().numpy()).save(work / f"{name}.png")
+    return {"psnr": round(float((10 * (255**2 / error).log10()).mean()), 2)}
 
 
 @torch.no_grad()
-def whiten(vae: Any, work: Path) -> Any:
+def whiten(vae: Any, work: Path) -> None:
     """Folds mean and deviation of each latent channel into the two convolutions around it, so scaling is 1."""
-    x = to_tensor(np.stack([render(800_000_000 + i)[0] for i in range(512)]))
-    z = torch.cat([vae.encode(part).latent_dist.mean for part in x.split(16)])
+    pictures = Pictures.read("vae", work, torch.device("cpu"), most=512).pixels
+    z = torch.cat([vae.encode(to_tensor(part)).latent_dist.mean for part in pictures.split(32)])
     mean, std = z.mean(dim=(0, 2, 3)), z.std(dim=(0, 2, 3))
     end, start = vae.encoder.conv_out, vae.decoder.conv_in
     end.weight[:CHANNELS] /= std[:, None, None, None]
@@ -156,46 +109,37 @@ def whiten(vae: Any, work: Path) -> Any:
     start.bias += (start.weight * mean[None, :, None, None]).sum(dim=(1, 2, 3))
     start.weight *= std[None, :, None, None]
     torch.save(vae.state_dict(), work / "vae-white.pt")
-    return vae
 
 
 def white_vae(work: Path) -> Any:
     """The autoencoder the latents were made with; its decoder is the newest one trained."""
-    vae = build_vae()
-    vae.load_state_dict(torch.load(work / "vae-white.pt", weights_only=True))
+    vae = _white(work)
     if (work / "decoder.pt").exists():
         trained(work, "decoder", Decoder(vae))
     return vae.requires_grad_(False).eval()
 
 
-def _white_decoder(work: Path) -> Decoder:
+def _white(work: Path) -> Any:
     vae = build_vae()
     vae.load_state_dict(torch.load(work / "vae-white.pt", weights_only=True))
-    return Decoder(vae)
+    return vae
 
 
-def train_vae(work: Path, minutes: float | None = None, workers: int = 2) -> None:
+def train_vae(work: Path, minutes: float | None = None) -> None:
     """Trains the autoencoder, then whitens its latents."""
-    plan = Plan(**{**PLAN.__dict__, "minutes": minutes or PLAN.minutes, "workers": workers})
-    fit(plan, work, build_vae, vae_loss, quality)
+    fit(PLAN, work, build_vae, Loss(work), quality, minutes)
     whiten(trained(work, "vae", build_vae()), work)
 
 
-def _decoder_quality(model: nn.Module, work: Path) -> dict[str, Any]:
-    return quality(model.vae, work, "decoder")
-
-
-class _Start:
-    """Picklable builder, as the workers are processes of their own."""
-
-    def __init__(self, work: Path) -> None:
-        self.work = work
-
-    def __call__(self) -> nn.Module:
-        return _white_decoder(self.work)
-
-
-def train_decoder(work: Path, minutes: float | None = None, workers: int = 1) -> None:
+def train_decoder(work: Path, minutes: float | None = None) -> None:
     """Improves the decoder while the latents stay as they are, so the backbones need not wait for it."""
-    plan = Plan(**{**DECODER_PLAN.__dict__, "minutes": minutes or DECODER_PLAN.minutes, "workers": workers})
-    fit(plan, work, _Start(work), decoder_loss, _decoder_quality)
+
+    def report(model: nn.Module, work: Path) -> dict[str, Any]:
+        return quality(model.vae, work, "decoder")
+
+    fit(DECODER_PLAN, work, lambda: Decoder(_white(work)), Loss(work, decoder_only=True), report, minutes)
+
+
+def measure_vae(weights: Path, work: Path) -> dict[str, Any]:
+    """The autoencoder of a packaged model, measured as it lies there."""
+    return quality(AutoencoderKL.from_pretrained(weights / "vae"), work, "packaged")
