@@ -24,8 +24,8 @@ from athena.mini.vae import white_vae
 from athena.mini.words import NOUN_NAMES
 
 PLANS = {
-    "mini": Plan("counter-mini", steps=12_000, rate=3e-3, batch=96, seed=21, ema=0.998),
-    "mini-judge": Plan("counter-mini-judge", steps=12_000, rate=3e-3, batch=96, seed=22, ema=0.998),
+    "mini": Plan("counter-mini", steps=16_000, rate=3e-3, batch=96, seed=21, ema=0.998),
+    "mini-judge": Plan("counter-mini-judge", steps=16_000, rate=3e-3, batch=96, seed=22, ema=0.998),
 }
 THRESHOLD = 0.3
 GUIDANCE = 3.0

@@ -19,13 +19,13 @@ from athena.mini.presets import PRESETS
 
 PLANS = {
     "mini-sdxl": Plan(
-        "mini-sdxl", steps=16_000, rate=1.5e-3, batch=512, seed=11, ema=0.9995, compiled="unet"
+        "mini-sdxl", steps=30_000, rate=1.5e-3, batch=512, seed=11, ema=0.9995, compiled="unet"
     ),
     "mini-sd3": Plan(
-        "mini-sd3", steps=18_000, rate=1.5e-3, batch=512, seed=12, ema=0.9995, compiled="transformer"
+        "mini-sd3", steps=30_000, rate=1.5e-3, batch=512, seed=12, ema=0.9995, compiled="transformer"
     ),
     "mini-flux": Plan(
-        "mini-flux", steps=12_000, rate=1.5e-3, batch=512, seed=13, ema=0.9995, compiled="transformer"
+        "mini-flux", steps=24_000, rate=1.5e-3, batch=512, seed=13, ema=0.9995, compiled="transformer"
     ),
 }
 CHECK = (

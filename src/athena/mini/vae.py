@@ -15,7 +15,7 @@ from athena.mini.loop import Plan, device, fit, trained
 from athena.mini.pictures import Pictures, to_bytes, to_tensor
 from athena.mini.render import SIDE
 
-CHANNELS = 8
+CHANNELS = 12
 PLAN = Plan("vae", steps=9000, rate=2e-3, batch=128, seed=1, compiled="encoder decoder")
 DECODER_PLAN = Plan("decoder", steps=4000, rate=1e-3, batch=128, seed=2, compiled="vae.encoder vae.decoder")
 
