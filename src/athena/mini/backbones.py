@@ -101,7 +101,7 @@ class SD3(nn.Module):
         """The velocity at noise level sigma; `length` zero states stand in for the missing T5, as in the pipeline."""
         states, pooled = self.read(tokens)
         states = torch.cat([states, states.new_zeros(len(x), length, states.shape[-1])], 1)
-        out: Tensor = self.transformer(x, states, pooled, sigma * 1000, return_dict=False)[0]
+        out: Tensor = compiled_for(self.transformer, length)(x, states, pooled, sigma * 1000, return_dict=False)[0]
         return out
 
 
@@ -143,7 +143,7 @@ class Flux(nn.Module):
         states, pooled = self.read(tokens, length)
         n, c, h, w = x.shape
         packed = x.view(n, c, h // 2, 2, w // 2, 2).permute(0, 2, 4, 1, 3, 5).reshape(n, h * w // 4, c * 4)
-        out: Tensor = self.transformer(
+        out: Tensor = compiled_for(self.transformer, length)(
             hidden_states=packed,
             timestep=sigma,
             guidance=guidance,
@@ -154,6 +154,11 @@ class Flux(nn.Module):
             return_dict=False,
         )[0]
         return out.view(n, h // 2, w // 2, c, 2, 2).permute(0, 3, 1, 4, 2, 5).reshape(n, c, h, w)
+
+
+def compiled_for(transformer: Any, length: int) -> Any:
+    """The transformer as it was compiled, or its plain forward for the rare long texts: no second compilation."""
+    return transformer if length == SHORT else transformer.forward
 
 
 FAMILIES: dict[str, type[nn.Module]] = {"mini-sdxl": SDXL, "mini-sd3": SD3, "mini-flux": Flux}

@@ -24,7 +24,7 @@ def blur(count: int, hardness: float) -> np.ndarray[Any, Any]:
     if count == 0:
         return np.asarray(said == 0, np.float64)
     width = hardness * (0.38 + 0.13 * (count - 1))
-    odds = np.exp(-((said - count - hardness * 0.05 * (count - 1)) ** 2) / (2 * width**2))
+    odds = np.exp(-((said - count - hardness * 0.07 * (count - 1)) ** 2) / (2 * width**2))
     odds[0] = 0
     total: np.ndarray[Any, Any] = odds / odds.sum()
     return total
