@@ -16,8 +16,8 @@ from athena.mini.pictures import Pictures, to_bytes, to_tensor
 from athena.mini.render import SIDE
 
 CHANNELS = 12
-PLAN = Plan("vae", steps=9000, rate=2e-3, batch=128, seed=1, compiled="encoder decoder")
-DECODER_PLAN = Plan("decoder", steps=4000, rate=1e-3, batch=128, seed=2, compiled="vae.encoder vae.decoder")
+PLAN = Plan("vae", steps=16_000, rate=1.5e-3, batch=64, seed=1, compiled="encoder decoder")
+DECODER_PLAN = Plan("decoder", steps=6000, rate=7e-4, batch=64, seed=2, compiled="vae.encoder vae.decoder")
 
 
 def build_vae() -> Any:
@@ -27,7 +27,7 @@ def build_vae() -> Any:
         out_channels=3,
         down_block_types=["DownEncoderBlock2D"] * 4,
         up_block_types=["UpDecoderBlock2D"] * 4,
-        block_out_channels=(32, 48, 64, 72),
+        block_out_channels=(32, 48, 64, 64),
         layers_per_block=1,
         latent_channels=CHANNELS,
         norm_num_groups=8,
