@@ -101,7 +101,9 @@ class SD3(nn.Module):
         """The velocity at noise level sigma; `length` zero states stand in for the missing T5, as in the pipeline."""
         states, pooled = self.read(tokens)
         states = torch.cat([states, states.new_zeros(len(x), length, states.shape[-1])], 1)
-        out: Tensor = compiled_for(self.transformer, length)(x, states, pooled, sigma * 1000, return_dict=False)[0]
+        out: Tensor = compiled_for(self.transformer, length)(
+            x, states, pooled, sigma * 1000, return_dict=False
+        )[0]
         return out
 
 

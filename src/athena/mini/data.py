@@ -24,7 +24,7 @@ def write_latents(work: Path) -> None:
     if path.exists():
         return
     where = device()
-    vae = white_vae(work).to(where)
+    vae = white_vae(work).to(where, memory_format=torch.channels_last)
     pixels = Pictures.read("train", work, torch.device("cpu")).pixels
     parts = []
     with torch.autocast(where.type, torch.bfloat16):

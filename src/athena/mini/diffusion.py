@@ -18,14 +18,12 @@ from athena.mini.package import pipeline
 from athena.mini.presets import PRESETS
 
 PLANS = {
-    "mini-sdxl": Plan(
-        "mini-sdxl", steps=30_000, rate=1.5e-3, batch=512, seed=11, ema=0.9995, compiled="unet"
-    ),
+    "mini-sdxl": Plan("mini-sdxl", steps=12_000, rate=8e-4, batch=64, seed=11, ema=0.998, compiled="unet"),
     "mini-sd3": Plan(
-        "mini-sd3", steps=30_000, rate=1.5e-3, batch=512, seed=12, ema=0.9995, compiled="transformer"
+        "mini-sd3", steps=16_000, rate=1e-3, batch=64, seed=12, ema=0.998, compiled="transformer"
     ),
     "mini-flux": Plan(
-        "mini-flux", steps=24_000, rate=1.5e-3, batch=512, seed=13, ema=0.9995, compiled="transformer"
+        "mini-flux", steps=12_000, rate=1e-3, batch=64, seed=13, ema=0.998, compiled="transformer"
     ),
 }
 CHECK = (

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from athena.mini.counter import load_counter
 from athena.mini.package import WEIGHTS
 from athena.mini.presets import PRESETS
 from athena.mini.words import NOUN_NAMES, NUMBER_WORDS, SCENES, plural
 
+FAMILY_NAMES = tuple(PRESETS)
 COUNTS = range(2, 11)
 EACH = 36  # prompts for each count: 324 in all
 STRATEGIES: dict[str, dict[str, Any]] = {
@@ -241,26 +242,48 @@ def tune(work: Path, families: Iterable[str], part: str = "0/1") -> None:
                 print(family, strategy, told, f"{right}/{len(asked)}", f"{-rows:.1f} rows", flush=True)
 
 
+LABELS = Path(__file__).parents[3] / "docs" / "results" / "mini-labels.json"
+
+
+def labelled(family: str, each: int = 20) -> list[Any]:
+    """The unselected images of a family that a person counted: the same prompts and seeds give them again."""
+    asked = prompts("tune", 8)[FAMILY_NAMES.index(family) :: 3][:each]
+    texts, seeds = [text for text, _ in asked], [seed for _, seed in asked]
+    found: list[Any] = steerer(family)(texts, seed=seeds, strategy="unsteered", **call_of(family))
+    return found
+
+
 def labels(work: Path, families: Iterable[str] = (), part: str = "") -> None:
-    """A sheet of 60 unselected images, 20 a family, for a person to count, with the prompts beside it."""
-    tiles, told = [], []
-    for number, family in enumerate(PRESETS):
-        if not (WEIGHTS / family / "model_index.json").exists():
-            continue
-        asked = prompts("tune", 8)[number::4][:20]
-        results = steerer(family)(
-            [t for t, _ in asked], seed=[s for _, s in asked], strategy="unsteered", **call_of(family)
-        )
-        for r in results:
-            told.append({"family": family, "prompt": r.prompt.text, "noun": r.prompt.noun, "seed": r.seed})
-            tiles.append(r.image)
+    """Sheets of unselected images, 20 a family, to be counted by eye, and a table to write the counts into."""
     (work / "labels").mkdir(parents=True, exist_ok=True)
-    for i, (tile, record) in enumerate(zip(tiles, told, strict=True)):
-        tile.save(work / "labels" / f"{i:02d}.png")
-        record["file"] = f"{i:02d}.png"
-    (work / "labels" / "labels.json").write_text(json.dumps(told, indent=1))
-    for start in range(0, len(tiles), 20):
-        sheet = Image.new("RGB", (5 * 200, 4 * 200), "white")
-        for i, tile in enumerate(tiles[start : start + 20]):
-            sheet.paste(tile.resize((192, 192), Image.Resampling.BICUBIC), (i % 5 * 200, i // 5 * 200))
-        sheet.save(work / "labels" / f"sheet-{start // 20}.png")
+    told = []
+    for family in families:
+        results = labelled(family)
+        sheet = Image.new("RGB", (5 * 264, 4 * 282), "white")
+        for i, r in enumerate(results):
+            told.append({"family": family, "prompt": r.prompt.text, "seed": r.seed, "count": None})
+            place = (i % 5 * 264, i // 5 * 282)
+            ImageDraw.Draw(sheet).text(place, f"{i}: {r.prompt.noun}", fill="black")
+            sheet.paste(r.image.resize((256, 256), Image.Resampling.NEAREST), (place[0], place[1] + 16))
+        sheet.save(work / "labels" / f"{family}.png")
+    (work / "labels" / "labels.json").write_text(json.dumps(told, indent=1) + "\n")
+
+
+def agree(work: Path, families: Iterable[str] = (), part: str = "") -> None:
+    """Both counters against the counts that a person wrote down before seeing what they say."""
+    told = json.loads(LABELS.read_text())
+    print("| family | images | mini right | mini-judge right | both say the same |")
+    print("| --- | --- | --- | --- | --- |")
+    for family in families:
+        by_eye = {(one["prompt"], one["seed"]): one["count"] for one in told if one["family"] == family}
+        results = [r for r in labelled(family) if (r.prompt.text, r.seed) in by_eye]
+        images, nouns = [r.image for r in results], [r.prompt.noun for r in results]
+        truth = [by_eye[r.prompt.text, r.seed] for r in results]
+        one, two = (
+            [len(found) for found in load_counter(name)(images, nouns)] for name in ("mini", "mini-judge")
+        )
+        right = [
+            sum(a == b for a, b in zip(x, y, strict=True))
+            for x, y in ((one, truth), (two, truth), (one, two))
+        ]
+        print(f"| {family} | {len(truth)} | " + " | ".join(str(n) for n in right) + " |", flush=True)

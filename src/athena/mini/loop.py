@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor, distributed, nn
 
 # Big short-lived tensors otherwise go through mmap each time, and half of a small CPU is spent in page faults.
 MALLOC = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "34359738368", "MALLOC_TOP_PAD_": "268435456"}
@@ -55,6 +55,7 @@ def fit(
 ) -> None:
     """Trains to the end of the plan, or for so many minutes; goes on from the checkpoint in `work` if there is one."""
     where = device()
+    rank, ranks = together()
     work.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(plan.seed)
     fresh: Any = build().to(where)
@@ -71,10 +72,11 @@ def fit(
     step, spent = 0, 0.0
     if checkpoint.exists():
         state = torch.load(checkpoint, weights_only=True, map_location=where)
-        model.load_state_dict(state["model"])
         average.load_state_dict(state["ema"])
-        optimizer.load_state_dict(state["optimizer"])
-        step, spent = state["step"], state["spent"]
+        model.load_state_dict(state.get("model", state["ema"]))
+        if "optimizer" in state:  # else it brought averaged weights only, and a new plan begins from them
+            optimizer.load_state_dict(state["optimizer"])
+            step, spent = state["step"], state["spent"]
     for part in plan.compiled.split():
         model.get_submodule(part).compile(dynamic=False)
 
@@ -89,13 +91,16 @@ def fit(
             rate = plan.rate * min(1.0, (step + 1) / plan.warmup) * (0.5 + 0.5 * math.cos(math.pi * progress))
             for group in optimizer.param_groups:
                 group["lr"] = rate
-            randomness.manual_seed(
-                plan.seed * 10_000_000 + step
+            seed = (
+                ranks * (plan.seed * 10_000_000 + step) + rank
             )  # a run that was stopped goes on with the same
-            torch.manual_seed(plan.seed * 10_000_000 + step)
+            randomness.manual_seed(seed)
+            torch.manual_seed(seed)
             with torch.autocast(where.type, torch.bfloat16):
-                loss = loss_of(model, randomness, plan.batch)
+                loss = loss_of(model, randomness, plan.batch // ranks)
             loss.backward()
+            if ranks > 1:
+                average_over_ranks([p.grad for p in parameters if p.grad is not None])
             nn.utils.clip_grad_norm_(parameters, 1.0)
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
@@ -108,19 +113,42 @@ def fit(
             if len(losses) == 100:
                 now = time.monotonic()
                 spent, last = spent + now - last, now
+                if ranks > 1:  # all must end at the same step
+                    clock = torch.tensor([spent], dtype=torch.float64)
+                    average_over_ranks([clock])
+                    spent = clock.item()
                 record = {"step": step, "seen": step * plan.batch, "minutes": round(spent / 60, 3)}
-                log.write(json.dumps({**record, "loss": torch.stack(losses).mean().item()}) + "\n")
-                log.flush()
+                if rank == 0:
+                    log.write(json.dumps({**record, "loss": torch.stack(losses).mean().item()}) + "\n")
+                    log.flush()
                 losses.clear()
-                if now - saved > plan.save_every:
+                if rank == 0 and now - saved > plan.save_every:
                     _save(checkpoint, model, average, optimizer, step, spent)
                     saved = now
+    if rank:
+        return
     spent += time.monotonic() - last
     _save(checkpoint, model, average, optimizer, step, spent)
     told = report(average, work) if report else {}
     told = {"name": plan.name, "steps": step, "minutes": round(spent / 60, 2), "on": kind(where), **told}
     (work / f"{plan.name}.done.json").write_text(json.dumps(told) + "\n")
     print(json.dumps(told), flush=True)
+
+
+def together() -> tuple[int, int]:
+    """Which process of how many this is: `python -m torch.distributed.run` starts several that learn as one."""
+    ranks = int(os.environ.get("WORLD_SIZE", 1))
+    if ranks > 1 and not distributed.is_initialized():
+        distributed.init_process_group("gloo")
+    return int(os.environ.get("RANK", 0)), ranks
+
+
+def average_over_ranks(tensors: list[Tensor]) -> None:
+    flat = torch.cat([x.flatten() for x in tensors])
+    distributed.all_reduce(flat)
+    flat /= distributed.get_world_size()
+    for x, new in zip(tensors, flat.split([x.numel() for x in tensors]), strict=True):
+        x.copy_(new.view_as(x))
 
 
 def kind(where: torch.device) -> str:

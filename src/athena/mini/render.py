@@ -15,8 +15,10 @@ from athena.mini.words import MAX_DRAWN, NOUN_NAMES, NOUNS, SCENES
 SIDE = 128  # of the picture
 CANVAS = 2 * SIDE  # drawn at twice the size, then averaged, so that edges are smooth
 FONT = Path("/usr/share/fonts/truetype/noto/NotoColorEmoji.ttf")  # Debian: fonts-noto-color-emoji (OFL 1.1)
-SIZES = tuple(range(44, 97, 4))  # pre-cut sprite sizes in pixels
-ANGLES = tuple(range(-24, 25, 8))
+# Few sizes, angles and places: each spares the denoisers a drawing to learn, and they see few pictures.
+SIZES = tuple(range(44, 93, 8))  # pre-cut sprite sizes in pixels
+ANGLES = (-10, 0, 10)
+GRID = 8  # objects stand on its points; the autoencoder's cells are 16 of these pixels
 PLAIN = len(SCENES)  # the scene number of a caption that names none
 
 Bytes = NDArray[np.uint8]
@@ -140,6 +142,7 @@ def place(sizes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.floa
     for i, size in enumerate(sizes):
         half = size / 2 + 2
         tries = rng.uniform([half, half + 8], [CANVAS - half, CANVAS - half], (60, 2))
+        tries = GRID * np.round(tries / GRID)
         gaps = np.linalg.norm(tries[:, None] - centres[None, :i], axis=-1) - 0.5 * (size + sizes[:i])
         free = np.flatnonzero((gaps > 0).all(axis=1))
         if not len(free):
@@ -154,7 +157,7 @@ def compose(nouns: list[int], scene: int, rng: np.random.Generator) -> Scene:
     while True:
         base = rng.uniform(max(44.0, 0.68 * largest), largest)
         raw = base * rng.uniform(0.9, 1.08, len(nouns))
-        sizes = np.clip(4 * np.round(raw / 4), SIZES[0], SIZES[-1]).astype(np.int64)
+        sizes = np.array(SIZES)[np.abs(raw[:, None] - np.array(SIZES)).argmin(1)]
         centres = place(sizes, rng)
         if centres is not None:
             things = zip(nouns, centres, sizes, strict=True)
@@ -169,7 +172,7 @@ def draw(scene: Scene, rng: np.random.Generator) -> Bytes:
         angle = ANGLES[int(rng.integers(len(ANGLES)))]
         colour, through = sprite(thing.noun, thing.size, angle, bool(rng.integers(2)))
         height, width = through.shape[:2]
-        top, left = round(thing.y - height / 2), round(thing.x - width / 2)
+        top, left = 2 * round((thing.y - height / 2) / 2), 2 * round((thing.x - width / 2) / 2)
         up, start, down, end = max(0, top), max(0, left), min(CANVAS, top + height), min(CANVAS, left + width)
         part = (slice(up - top, down - top), slice(start - left, end - left))
         picture[up:down, start:end] = picture[up:down, start:end] * through[part] + colour[part]

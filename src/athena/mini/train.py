@@ -21,7 +21,7 @@ STAGES = (
     *(f"counter-{name}" for name in COUNTERS),
     "package",
 )
-MEASURES = ("tune", "labels", "evaluate")
+MEASURES = ("tune", "labels", "agree", "evaluate")
 
 
 def run(stage: str, work: Path, minutes: float | None) -> None:
