@@ -152,6 +152,20 @@ def test_diffusers_own_callbacks():
     assert driver.run([SEVEN], [1], AWAY, **call).isfinite().all()
 
 
+def test_what_a_callback_changed_before_the_stop_is_changed_after_it():
+    """Guidance cut off in step 2 stays cut off in a run that was stopped in step 4."""
+    from diffusers.callbacks import SDXLCFGCutoffCallback
+
+    pipe, call = built("sdxl")
+    call = {**call, "callback_on_step_end": SDXLCFGCutoffCallback(cutoff_step_ratio=0.2)}
+    expected = bare(pipe, [SEVEN], [1], call)
+    driver = Driver(pipe)
+    states = driver.run([SEVEN], [1], until=4, **call)
+    assert furthest(driver.resume(states), expected) == 0.0
+    later = driver.resume(states, until=5)
+    assert furthest(driver.resume(later), expected) == 0.0
+
+
 def test_own_latents():
     pipe, call = built("sdxl")
     noise = torch.randn(2, 4, 8, 8, generator=torch.Generator().manual_seed(5))

@@ -215,7 +215,7 @@ class Driver:
             call["return_dict"] = True
         for name in ("callback_on_step_end", "callback"):
             if call.get(name) is not None:
-                hidden = heard_once(call[name], entry)
+                hidden = heard_once(call[name], self.pipe, entry)
                 if hasattr(call[name], "tensor_inputs"):
                     call["callback_on_step_end_tensor_inputs"] = call[name].tensor_inputs
                 call[name] = hidden
@@ -235,16 +235,29 @@ class Driver:
             row.spent["text_encoder_calls"] += calls
 
 
-def heard_once(callback: Callable[..., Any], entry: Entry) -> Callable[..., Any]:
-    """The user's own callback, called for every step that is taken and for none that is passed over."""
+def heard_once(callback: Callable[..., Any], pipe: Any, entry: Entry) -> Callable[..., Any]:
+    """The user's own callback, called for every step that is taken.
+
+    A step that is passed over is told again only where the callback changed more than the latents there, such
+    as the guidance or the embeddings: a snapshot does not hold those.
+    """
 
     def hidden(*args: Any, **kwargs: Any) -> Any:
+        given = args[3] if len(args) > 3 else kwargs.get("callback_kwargs", {})
         passed = entry.resumed[0].calls if entry.resumed else 0  # the step it stopped in was not told yet
-        if entry.decoded is not None or entry.calls < passed:
-            return args[3] if len(args) > 3 else kwargs.get("callback_kwargs", {})
-        return callback(*args, **kwargs)
+        if entry.decoded is not None or (entry.calls < passed and entry.calls not in entry.changed):
+            return given
+        before, attributes = dict(given), dict(vars(pipe))
+        answer = callback(*args, **kwargs)
+        if changed(before, answer or {}) or changed(attributes, vars(pipe)):
+            entry.changed.add(entry.calls)
+        return answer
 
     return hidden
+
+
+def changed(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    return any(x is not before.get(name) for name, x in after.items() if name != "latents")
 
 
 def check(pipe: Any) -> dict[str, inspect.Parameter]:

@@ -74,6 +74,10 @@ class Entry:
     heard: list[Call] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
     started: list[tuple[Call, Layout, rw.Difference]] = field(default_factory=list)
+    changed: set[int] = field(default_factory=set)  # calls after which the user's callback changed the run
+
+    def __post_init__(self) -> None:
+        self.changed.update(*(state.changed for state in self.resumed))
 
     @property
     def muted(self) -> bool:
@@ -265,6 +269,7 @@ class Entry:
                     elsewhere=elsewhere,
                     clean=None if clean is None else clean[one].to(answer[0].dtype),
                     call=self.shared,
+                    changed=frozenset(self.changed),
                 )
             )
 

@@ -41,6 +41,7 @@ class State:
     elsewhere: Tensor  # the global one's, for schedulers that draw from it whatever they are given
     clean: Tensor | None  # z^_0 from the last prediction; None when the scheduler can't be read
     call: dict[str, Any]  # the pipe's arguments that all images share
+    changed: frozenset[int] = frozenset()  # calls after which the user's callback changed more than latents
 
 
 @dataclass(frozen=True)
