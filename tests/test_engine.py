@@ -484,6 +484,35 @@ def test_progress_says_what_is_happening(capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_threads_take_turns():
+    """Two steerers on one pipe, each from two threads: everyone gets his own image, and nothing is left behind."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    pipe = zoo.flux()
+    call = {**zoo.CALL["flux"], "num_inference_steps": 3, "output_type": "latent"}
+    steerers = [Athena(pipe, lambda image, noun: 5, progress=False) for _ in range(2)]
+    expected = [steerers[0](SEVEN, seed=seed, **call).image for seed in range(4)]
+    before = {k: id(v) for k, v in vars(pipe.transformer).items()}
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda seed: steerers[seed % 2](SEVEN, seed=seed, **call), range(4)))
+    assert max(furthest(r.image, e) for r, e in zip(results, expected, strict=True)) == 0.0
+    assert {k: id(v) for k, v in vars(pipe.transformer).items()} == before
+
+
+def test_a_stream_may_be_read_from_another_thread():
+    """As web servers do: each next() from whichever thread is free, the close from another."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    athena = steerer("flux", [7] * 20)
+    call = {**zoo.CALL["flux"], "num_inference_steps": 2}
+    stream = athena.stream([SEVEN] * 3, seed=[1, 2, 3], batch_size=1, **call)
+    assert next(stream)[0] == 0
+    for i in (1, 2):
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(next, stream).result()[0] == i
+    assert athena.driver._request is None
+
+
 def test_no_thread_is_left_behind():
     before = threading.active_count()
     steerer("flux", [7, 7])(SEVEN, num_inference_steps=2, **zoo.CALL["flux"])

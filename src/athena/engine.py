@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from athena import counters, models, planning, strategies
-from athena.driver import Driver, Row, TooManyRows, as_pictures
+from athena.driver import Driver, Request, Row, TooManyRows, as_pictures
 from athena.errors import SettingsError
 from athena.planning import Options, Plan, Task
 from athena.progress import Progress
@@ -77,7 +77,7 @@ class Athena:
         bar = Progress(
             self.progress if ours.progress is None else ours.progress, len(plan.tasks) * plan.steps
         )
-        with self.driver.request(on_step=bar.advance), bar:
+        with bar:
             yield from Run(self, plan, size, bar)
 
 
@@ -86,12 +86,13 @@ class Run:
 
     def __init__(self, athena: Athena, plan: Plan, size: int, bar: Progress) -> None:
         self.athena, self.driver, self.plan, self.size, self.bar = athena, athena.driver, plan, size, bar
+        self.request = Request(on_step=bar.advance)
         self.waiting = list(plan.tasks)
         self.going: list[Task] = []
 
     def __iter__(self) -> Iterator[tuple[int, Result]]:
         while self.waiting or self.going:
-            full = max(1, self.size // (self.driver.rows_per_image or 2))  # two: with guidance, until seen
+            full = max(1, self.size // (self.request.each or 2))  # two: with guidance, until seen
             batch = self.largest_group()
             if len(batch) < full and self.waiting:
                 fresh, self.waiting = self.waiting[:full], self.waiting[full:]
@@ -101,10 +102,11 @@ class Run:
                 continue
             batch = batch[:full]
             try:
-                if isinstance(batch[0].wants, Probe):
-                    self.probe(batch)
-                    continue
-                results = self.finish(batch)
+                with self.driver.request(self.request):
+                    if isinstance(batch[0].wants, Probe):
+                        self.probe(batch)
+                        continue
+                    results = self.finish(batch)
             except TooManyRows:
                 continue  # now it is known how many rows an image has
             self.going = [task for task in self.going if task not in batch]
@@ -159,7 +161,8 @@ class Run:
             for task, image, keep, seen in zip(batch, images, kept, judged, strict=True)
         ]
         for task in batch:  # a long request holds only what is under way
-            self.driver.forget(list(task.rows.values()))
+            for row in task.rows.values():
+                self.request.first.pop(row.key, None)
             task.states.clear()
         return results
 

@@ -44,15 +44,16 @@ def watch(
     every = max(1, round(plan.steps / 9)) if every is None else planning.whole("every", every, 1)
     task, bar = plan.tasks[0], Progress(progress, plan.steps)
     run = Run(athena, plan, athena.batch_size, bar)
-    with athena.driver.request(on_step=bar.advance), bar:
+    with bar:
         task.advance(None)
         state = None
         for step in range(every, plan.steps, every):
-            if state is None:
-                _, (state,) = run.sample([task], until=step, estimate=True)
-            else:
-                (state,) = athena.driver.resume(state, until=step)
-            images = athena.driver.estimate(state)
+            with athena.driver.request(run.request):
+                if state is None:
+                    _, (state,) = run.sample([task], until=step, estimate=True)
+                else:
+                    (state,) = athena.driver.resume(state, until=step)
+                images = athena.driver.estimate(state)
             [(count, found)] = counters.count(
                 athena.counter, images, [task.ask.noun], [task.ask.text], estimate=True
             )
@@ -61,5 +62,6 @@ def watch(
         if state is not None:  # finish what was begun, not a new run
             task.wants = task.attempt(None, None)
             task.states[id(task.wants)] = state
-        [(_, result)] = run.finish([task])
+        with athena.driver.request(run.request):
+            [(_, result)] = run.finish([task])
     yield result

@@ -7,11 +7,13 @@ denoiser, `scheduler.step`, its text encoders); before and after that it is exac
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from time import perf_counter
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -24,6 +26,10 @@ from athena.driver.snapshot import Row, State
 from athena.driver.taps import stepping, tapped, untouched
 from athena.errors import PipelineError
 
+LOCKS: WeakKeyDictionary[Any, Any] = (
+    WeakKeyDictionary()
+)  # a pipe serves one thread at a time, whoever drives it
+
 
 class Driver:
     """Drives one pipe. Verbs inside one `request()` share encoded prompts and first predictions."""
@@ -31,7 +37,8 @@ class Driver:
     def __init__(self, pipe: Any) -> None:
         self.pipe = pipe
         self.parameters = check(pipe)
-        self._request: Request | None = None
+        self._lock = LOCKS.setdefault(pipe, threading.RLock())
+        self._local = threading.local()  # the open request: every thread has its own
         self._silences: dict[Any, Any] = {}
 
     # --- the verbs
@@ -120,7 +127,8 @@ class Driver:
         self, rows: Sequence[Row], shared: dict[str, Any], steering: Sequence[Steering | None], **limits: Any
     ) -> list[Call]:
         """The denoiser's arguments under the control prompts: one step of the pipe with nothing computed."""
-        request = self._open
+        request = self._request
+        assert request is not None
         if not all(row.key in request.first for row in rows):
             self.enter(rows, shared, first_only=True, **limits)  # made now, not later: `Entry.main` keeps it
         controls = [
@@ -131,39 +139,28 @@ class Driver:
         return entry.heard  # type: ignore[no-any-return]
 
     @contextmanager
-    def request(self, on_step: Callable[[int], None] | None = None) -> Iterator[Request]:
-        """A span in which each prompt is encoded once; nested requests join the outer one."""
-        if self._request is not None:
-            yield self._request
-            return
-        self._request = Request(silences=self._silences)
-        if on_step is not None:
-            self._request.on_step = on_step
+    def request(self, opened: Request | None = None) -> Iterator[Request]:
+        """A span in which each prompt is encoded once: a new one, the outer one, or one opened again.
+
+        It belongs to its thread, so a generator that holds results over opens it anew for each piece of work.
+        """
+        outer = self._request
+        request = self._local.request = opened or outer or Request()
+        request.silences = self._silences
         try:
-            yield self._request
+            yield request
         finally:
-            self._request = None
+            self._local.request = outer
 
     @property
-    def rows_per_image(self) -> int | None:
-        """How many rows the pipe sends through its denoiser for one image, once this request has seen it."""
-        return self._request.each if self._request else None
-
-    def forget(self, rows: Sequence[Row]) -> None:
-        """Drop what the open request keeps for restarts of these images."""
-        for row in rows:
-            self._open.first.pop(row.key, None)
-
-    @property
-    def _open(self) -> Request:
-        assert self._request is not None
-        return self._request
+    def _request(self) -> Request | None:
+        return getattr(self._local, "request", None)
 
     def enter(self, rows: Sequence[Row], shared: dict[str, Any], **how: Any) -> Any:
         """One call of the pipe. Gives its images, the states of a stopped run, or the entry that listened."""
         began = perf_counter()
         generators = [torch.Generator("cpu").manual_seed(row.seed) for row in rows]
-        with self.request() as request, ExitStack() as stack:
+        with self._lock, self.request() as request, ExitStack() as stack:
             entry = Entry(request, self.pipe.scheduler, rows, shared, generators, **how)
             stack.enter_context(untouched(self.pipe))
             encoded = self.install(entry, stack)
