@@ -356,12 +356,41 @@ def test_a_strategy_of_ones_own():
     )
 
 
-def test_a_strategy_that_returns_nonsense_is_told():
-    def nonsense(ask, gamma):
-        yield Probe()
+def nothing(ask, gamma):
+    yield Probe()
 
-    with pytest.raises(SettingsError, match=r"return Finish"):
-        steerer("flux", [5])(SEVEN, strategy=nonsense, num_inference_steps=2, **zoo.CALL["flux"])
+
+def a_probe_at_the_end(ask, gamma):
+    yield Probe()
+    return Probe()
+
+
+def yields_a_finish(ask, gamma):
+    yield Finish()
+
+
+def yields_an_attempt(ask, gamma):
+    attempt = yield Probe()
+    yield attempt
+
+
+def a_string_for_control(ask, gamma):
+    yield Probe("three apples", gamma)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "match"),
+    [
+        (nothing, "returned None"),
+        (a_probe_at_the_end, r"returned Probe.*return Finish"),
+        (yields_a_finish, r"yielded Finish.*yield Probe"),
+        (yields_an_attempt, "yielded Attempt"),
+        (a_string_for_control, r"ask\.with_count"),
+    ],
+)
+def test_a_strategy_that_gives_nonsense_is_told(strategy, match):
+    with pytest.raises(SettingsError, match=match):
+        steerer("flux", [5])(SEVEN, strategy=strategy, num_inference_steps=2, **zoo.CALL["flux"])
 
 
 def test_images_come_as_they_get_done():
@@ -393,6 +422,8 @@ def test_images_come_as_they_get_done():
         (SettingsError, "seed", {"seed": -1}),
         (SettingsError, "seed", {"seed": 1.5}),
         (SettingsError, "seed", {"seed": [1, 2]}),
+        (SettingsError, "seed", {"seed": 2**64}),
+        (SettingsError, "seed: 2 given", {"seed": np.array([1, 2])}),
         (SettingsError, "batch_size", {"batch_size": 0}),
         (SettingsError, "seed=", {"generator": torch.Generator()}),
         (SettingsError, "as text", {"prompt_embeds": torch.zeros(1)}),
@@ -407,6 +438,33 @@ def test_refused_before_any_denoising(error, match, options):
         athena(SEVEN, **{"num_inference_steps": 4, **zoo.CALL["flux"], **options})
     assert seen["rows"] == 0
     assert seen["encodes"] == 0
+
+
+@pytest.mark.parametrize(
+    ("prompt", "options", "match"),
+    [
+        (5, {}, "a list of them"),
+        (None, {}, "a list of them"),
+        (b"seven cats", {}, "a list of them"),
+        ([SEVEN, 5], {}, "a prompt is a string"),
+        (athena.parse_prompt(SEVEN).without_count(), {}, "with_count"),
+        (athena.parse_prompt(SEVEN), {"count": 3}, "with_count"),
+        (athena.parse_prompt(SEVEN), {"object": "dog"}, "parse_prompt"),
+    ],
+)
+def test_what_is_no_prompt(prompt, options, match):
+    athena = steerer("flux", [7, 7])
+    seen = watched(athena.pipe)
+    with pytest.raises(PromptError, match=match):
+        athena(prompt, num_inference_steps=2, **options, **zoo.CALL["flux"])
+    assert seen["rows"] == 0
+
+
+def test_numbers_of_numpy_and_torch():
+    call = {**zoo.CALL["flux"], "num_inference_steps": 2, "strategy": "static"}
+    results = steerer("flux", [7, 7])([SEVEN, SEVEN], seed=np.array([1, 2]), gamma=np.float32(2), **call)
+    assert [(r.seed, r.attempts[0].gamma) for r in results] == [(1, 2.0), (2, 2.0)]
+    assert steerer("flux", [7])(SEVEN, seed=torch.tensor(3), gamma=np.int64(2), **call).seed == 3
 
 
 def test_steps_that_only_the_pipe_knows_are_checked_before_denoising():
@@ -434,6 +492,27 @@ def test_what_cannot_be_driven(thing):
 def test_what_cannot_count(thing):
     with pytest.raises(CounterError, match="counter"):
         Athena(zoo.flux(), thing)
+
+
+def test_what_a_counter_of_batches_may_not_do():
+    class OneNumber:
+        name = "one number"
+
+        def __call__(self, images, nouns):
+            return 7
+
+    class OneArgument:
+        name = "one argument"
+
+        def __call__(self, images):
+            return [7]
+
+    with pytest.raises(CounterError, match="for each image"):
+        Athena(zoo.flux(), OneNumber())(SEVEN, num_inference_steps=2, **zoo.CALL["flux"])
+    with pytest.raises(CounterError, match="two arguments"):
+        Athena(zoo.flux(), OneArgument())
+    with pytest.raises(SettingsError, match="models.find"):
+        Athena(zoo.flux(), OneNumber(), preset="sdxl")
 
 
 @pytest.mark.parametrize("answer", [None, 2.5, "seven", -1, True, [7]])

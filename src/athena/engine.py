@@ -40,6 +40,8 @@ class Athena:
         self.driver = Driver(pipe)
         self.counter = None if counter is None else counters.as_counter(counter)
         self.judge = self.counter if judge is None else counters.as_counter(judge)
+        if not isinstance(preset, models.Preset | None):
+            raise SettingsError(f'preset: expected a Preset, such as models.find("sdxl"), got {preset!r}.')
         self.preset = preset or models.preset_for(pipe)
         self.batch_size = planning.whole("batch_size", batch_size, 1)
         self.progress = progress

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import inspect
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from math import isfinite
+from math import inf, isfinite
+from numbers import Real
+from operator import index
 from typing import Any
 
 from athena import models, strategies
 from athena.driver import Driver, Row, State, Steering
-from athena.errors import SettingsError, UnknownName
+from athena.errors import PromptError, SettingsError, UnknownName
 from athena.prompts import CountPrompt, parse_prompt
 from athena.strategies import Finish, Probe, Strategy
 from athena.types import Attempt, Cost
@@ -57,13 +59,20 @@ class Task:
 
     def advance(self, attempt: Attempt | None) -> None:
         """Tell the strategy what its last probe showed, and note what it wants now."""
+        fits: Any = Probe
         try:
             self.wants = next(self.strategy) if attempt is None else self.strategy.send(attempt)
         except StopIteration as done:
-            self.wants = done.value
-        if not isinstance(self.wants, Probe | Finish | Attempt):
+            self.wants, fits = done.value, Finish | Attempt
+        if not isinstance(self.wants, fits):
+            how = "yielded" if fits is Probe else "returned"
             raise SettingsError(
-                f"the strategy gave {self.wants!r}: yield Probe(...), and return Finish(...) or one of its attempts."
+                f"the strategy {how} {self.wants!r}: yield Probe(...), and return Finish(...) or one of its attempts."
+            )
+        if isinstance(self.wants, Probe | Finish) and not isinstance(self.wants.control, CountPrompt | None):
+            raise SettingsError(
+                "control: expected a prompt, such as ask.with_count(3) or ask.without_count(), "
+                f"got {self.wants.control!r}."
             )
         if isinstance(self.wants, Attempt) and not any(a is self.wants for a in self.attempts):
             raise SettingsError(
@@ -131,15 +140,28 @@ def make(prompt: Any, options: Options, rest: dict[str, Any], driver: Driver, pr
 
 def targets(prompt: Any, options: Options, preset: models.Preset) -> tuple[list[CountPrompt], list[int]]:
     """What every image is asked for, and its seed."""
+    if isinstance(prompt, bytes | dict) or not isinstance(prompt, CountPrompt | Iterable):
+        raise PromptError(f"expected a prompt or a list of them, got {prompt!r}.")
     prompts = [prompt] if isinstance(prompt, str | CountPrompt) else list(prompt)
     n = len(prompts)
     each = zip(prompts, spread("object", options.object, n), spread("count", options.count, n), strict=True)
-    asks = [p if isinstance(p, CountPrompt) else parse_prompt(p, noun, count) for p, noun, count in each]
+    asks = [target(*one) for one in each]
     for ask in asks:
         preset.check(ask.text)
     if options.seed is None:
         return asks, [secrets.randbits(32) for _ in asks]
-    return asks, [whole("seed", seed, 0) for seed in spread("seed", options.seed, n)]
+    return asks, [whole("seed", seed, 0, 2**64 - 1) for seed in spread("seed", options.seed, n)]
+
+
+def target(prompt: Any, noun: Any, count: Any) -> CountPrompt:
+    if not isinstance(prompt, CountPrompt):
+        return parse_prompt(prompt, noun, count)
+    if prompt.count is None or count not in (None, prompt.count) or noun not in (None, prompt.noun):
+        raise PromptError(
+            f"a CountPrompt brings its own count and noun, this one {prompt.count} and {prompt.noun!r}: change them "
+            "with prompt.with_count(n) or parse_prompt(text, object, count), not with count= and object= here."
+        )
+    return prompt
 
 
 def derived(seed: int, noise: int) -> int:
@@ -179,16 +201,25 @@ def known(call: dict[str, Any], parameters: dict[str, inspect.Parameter], option
             )
 
 
-def whole(name: str, value: Any, least: int) -> int:
-    if not hasattr(value, "__index__") or isinstance(value, bool) or int(value) < least:
-        raise SettingsError(f"{name}: expected a whole number from {least}, got {value!r}.")
+def whole(name: str, value: Any, least: int, most: float = inf) -> int:
+    if not is_whole(value) or not least <= int(value) <= most:
+        to = f" to {most}" if most < inf else ""
+        raise SettingsError(f"{name}: expected a whole number from {least}{to}, got {value!r}.")
     return int(value)
+
+
+def is_whole(value: Any) -> bool:
+    try:
+        index(value)
+    except (TypeError, ValueError):  # an array of several has an __index__ that fails
+        return False
+    return not isinstance(value, bool)
 
 
 def within(name: str, value: Any, least: int, most: int, default: int) -> int:
     if value is None:
         return default
-    if not hasattr(value, "__index__") or isinstance(value, bool) or not least <= int(value) <= most:
+    if not is_whole(value) or not least <= int(value) <= most:
         raise SettingsError(
             f"{name}: expected a whole number from {least} to {most}, the steps of this run, got {value!r}. "
             "num_inference_steps= sets how many there are."
@@ -197,13 +228,16 @@ def within(name: str, value: Any, least: int, most: int, default: int) -> int:
 
 
 def strength(gamma: Any) -> float:
-    if isinstance(gamma, bool) or not isinstance(gamma, int | float) or not isfinite(gamma) or gamma < 0:
+    number = isinstance(gamma, Real) and not isinstance(gamma, bool)  # numpy's numbers are Real too
+    if not number or not isfinite(gamma) or gamma < 0:
         raise SettingsError(f"gamma: expected a number from 0 (the paper uses 4 and 5), got {gamma!r}.")
     return float(gamma)
 
 
 def spread(name: str, value: Any, n: int) -> list[Any]:
     """One for all, or one for each prompt."""
+    if hasattr(value, "tolist"):  # an array or a tensor
+        value = value.tolist()
     if isinstance(value, str) or not isinstance(value, Sequence):
         return [value] * n
     if len(value) != n:

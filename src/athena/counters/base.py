@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -67,14 +67,14 @@ def as_counter(counter: Any) -> Counter:
     )
     if not callable(counter) or isinstance(counter, type):
         raise CounterError(f"{expected}; got {counter!r}.")
-    if isinstance(getattr(counter, "name", None), str):
-        return counter  # type: ignore[no-any-return]
     try:
         inspect.signature(counter).bind("image", "noun")
     except TypeError as error:
         raise CounterError(f"{expected}; {counter!r} cannot be called with two arguments: {error}.") from None
     except ValueError:
         pass  # a builtin without a signature: it will show when it is called
+    if isinstance(getattr(counter, "name", None), str):
+        return counter  # type: ignore[no-any-return]
     return FunctionCounter(counter, getattr(counter, "__name__", type(counter).__name__))
 
 
@@ -94,7 +94,12 @@ def count(
     if estimate and hasattr(counter, "for_estimates"):
         counter = counter.for_estimates()
     more = {"prompts": prompts} if prompts is not None and _asks_for(counter, "prompts") else {}
-    answers = list(counter(images, nouns, **more))
+    given = counter(images, nouns, **more)
+    if not isinstance(given, Iterable):
+        raise CounterError(
+            f'counter "{counter.name}" gave {given!r}, not a list with an answer for each image.'
+        )
+    answers = list(given)
     if len(answers) != len(images):
         raise CounterError(f'counter "{counter.name}" gave {len(answers)} answers for {len(images)} images.')
     return [_number(answer, counter.name) for answer in answers]
