@@ -107,6 +107,8 @@ def test_reproduces_the_published_sets_from_the_prompt_alone(name, size):
         ("one of three cats", 3, "cat"),
         ("a 19 year old man with two dogs", 2, "dog"),
         ("two-story house with three windows", 3, "window"),
+        ("three four-leaf clovers", 3, "clover"),
+        ("six two-story houses, seven-year-old photo", 6, "house"),
         ("iPhone 15 Pro on a table with three cups", 3, "cup"),
         ("the number 7 painted on two doors", 2, "door"),
         ("unreal engine 5 render of two robots", 2, "robot"),

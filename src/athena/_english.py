@@ -91,11 +91,12 @@ def is_participle(word: str) -> bool:
 
 def is_adjective(word: str) -> bool:
     decorated = is_participle(word) and not word.endswith("ing")
-    return matches(ADJECTIVES, word) or decorated or word[0].isdigit() or word.endswith(("-old", "-like"))
+    numbered = word[0].isdigit() or word.partition("-")[0] in numbers()  # "3D", "four-leaf"
+    return matches(ADJECTIVES, word) or decorated or numbered or word.endswith(("-old", "-like"))
 
 
 def ends_phrase(word: str) -> bool:
-    return matches(ENDS, word) or word.isdigit() or word.partition("-")[0] in numbers()
+    return matches(ENDS, word) or word.isdigit() or word in numbers()
 
 
 @lru_cache(maxsize=4096)
