@@ -93,11 +93,16 @@ def same_attributes(thing: Any) -> Iterator[None]:
 @contextmanager
 def same_precision(vae: Any) -> Iterator[None]:
     """SDXL decodes in float32 and goes back to half precision only if nothing interrupts it."""
-    before = getattr(vae, "dtype", None)
+
+    def precision() -> torch.dtype | None:  # diffusers' `dtype` goes through all weights
+        weight = next(vae.parameters(), None) if isinstance(vae, torch.nn.Module) else None
+        return None if weight is None else weight.dtype
+
+    before = precision()
     try:
         yield
     finally:
-        if before is not None and vae.dtype != before:
+        if precision() != before:
             vae.to(dtype=before)
 
 
