@@ -284,6 +284,14 @@ def test_what_cannot_be_saved_or_loaded(tmp_path):
         Result.load(tmp_path / "plain.png")
     with pytest.raises(LoadError, match="cannot be read"):
         Result.load(tmp_path / "nothing.png")
+    from PIL.PngImagePlugin import PngInfo
+
+    for text in ("not json", "[]", "{}"):
+        info = PngInfo()
+        info.add_text("athena", text)
+        picture.image.save(tmp_path / "other.png", pnginfo=info)
+        with pytest.raises(LoadError, match="records"):
+            Result.load(tmp_path / "other.png")
 
 
 def test_arrays_are_judged_like_pictures():
@@ -511,7 +519,7 @@ def test_what_a_counter_of_batches_may_not_do():
         Athena(zoo.flux(), OneNumber())(SEVEN, num_inference_steps=2, **zoo.CALL["flux"])
     with pytest.raises(CounterError, match="two arguments"):
         Athena(zoo.flux(), OneArgument())
-    with pytest.raises(SettingsError, match="models.find"):
+    with pytest.raises(SettingsError, match="Preset"):
         Athena(zoo.flux(), OneNumber(), preset="sdxl")
 
 
@@ -548,6 +556,30 @@ def test_a_counter_that_fails_leaves_the_pipe_as_it_was(trouble):
     assert {k: id(v) for k, v in vars(pipe).items()} == before
     assert furthest(bare(pipe, [SEVEN], [1], call), expected) == 0.0
     assert furthest(athena(SEVEN, strategy="unsteered", seed=1, **call).image, expected[0]) == 0.0
+
+
+def test_generate_loads_a_model_once_whatever_counts(monkeypatch):
+    from dataclasses import dataclass
+
+    from athena import engine, models
+
+    @dataclass
+    class Unhashable:
+        name: str = "unhashable"
+
+        def __call__(self, images, nouns):
+            return [7] * len(images)
+
+    loads = []
+    monkeypatch.setattr(models, "load", lambda *args, **options: loads.append(args) or zoo.flux())
+    engine.pipe_of.cache_clear()
+    call = {**models.find("flux-dev").call(), **zoo.CALL["flux"], "num_inference_steps": 2, "seed": 1}
+    for counter in (lambda image, noun: 7, lambda image, noun: 7, Unhashable()):
+        assert athena.generate(SEVEN, model="flux-dev", counter=counter, **call).exact
+    results = athena.generate(iter([SEVEN, SEVEN]), model="flux-dev", counter=Unhashable(), **call)
+    assert [result.exact for result in results] == [True, True]
+    assert len(loads) == 1
+    engine.pipe_of.cache_clear()
 
 
 def test_progress_says_what_is_happening(capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from athena import counters, models, planning, strategies
@@ -215,10 +216,12 @@ def generate(
     **options: Any,
 ) -> Any:
     """`Athena` with the loading done: `model` by name, path or hub id; the rest as there."""
+    prompt = list(prompt) if isinstance(prompt, Iterator) else prompt  # it is read twice
     ours = Options(**{name: options[name] for name in planning.OURS if name in options})
     strategies.find(ours.strategy)  # a slip of the pen is told before gigabytes are loaded
     planning.targets(prompt, ours, models.find(model))
-    athena = loaded(model, counter or default_counter(model), judge, device, dtype, offload)
+    counter = default_counter(model) if counter is None else counter
+    athena = loaded(model, counter, judge, device, dtype, offload)
     return athena(prompt, **{**models.find(model).call(), **options})
 
 
@@ -227,9 +230,23 @@ def default_counter(model: str) -> str:
     return "mini" if models.find(model).name in models.MINIS else "grounding-dino"
 
 
-@lru_cache(maxsize=1)
 def loaded(model: str, counter: Any, judge: Any, device: str, dtype: Any, offload: Any) -> Athena:
-    """The last model used stays loaded."""
-    steering = counters.as_counter(counter)  # first: it is the smaller download
-    pipe = models.load(model, device=device, dtype=dtype, offload=offload)
-    return Athena(pipe, steering, judge)
+    """The last model stays loaded, and the last two counters that were called by name."""
+    steering = counter_of(counter)  # first: it is the smaller download
+    return Athena(
+        pipe_of(model, device, dtype, offload), steering, None if judge is None else counter_of(judge)
+    )
+
+
+@lru_cache(maxsize=1)
+def pipe_of(model: str, device: str, dtype: Any, offload: Any) -> Any:
+    return models.load(model, device=device, dtype=dtype, offload=offload)
+
+
+def counter_of(counter: Any) -> counters.Counter:
+    return counter_named(counter) if isinstance(counter, str | Path) else counters.as_counter(counter)
+
+
+@lru_cache(maxsize=2)
+def counter_named(name: str | Path) -> counters.Counter:
+    return counters.as_counter(name)

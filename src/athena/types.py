@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -106,16 +107,22 @@ class Result:
             raise LoadError(f"{path} cannot be read as an image: {error}") from error
         if text is None:
             raise LoadError(f"{path} was not saved by athena: it has no {KEY!r} in its metadata.")
-        record = json.loads(text)
-        prompt = {**record["prompt"], "span": tuple(record["prompt"]["span"] or ()) or None}
-        return cls(
-            image=image,
-            prompt=CountPrompt(**prompt),
-            attempts=tuple(Attempt(**a) for a in record["attempts"]),
-            cost=Cost(**record["cost"]),
-            detections=detections(record["detections"]),
-            **{k: record[k] for k in ("count", "seed", "strategy", "counter", "judge", "settings")},
-        )
+        try:
+            record = json.loads(text)
+            prompt = {**record["prompt"], "span": tuple(record["prompt"]["span"] or ()) or None}
+            return cls(
+                image=image,
+                prompt=CountPrompt(**prompt),
+                attempts=tuple(Attempt(**a) for a in record["attempts"]),
+                cost=Cost(**record["cost"]),
+                detections=detections(record["detections"]),
+                **{k: record[k] for k in ("count", "seed", "strategy", "counter", "judge", "settings")},
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            raise LoadError(
+                f"what {path} tells of itself is none of athena {version('athena-t2i')}'s records "
+                f"({type(error).__name__}: {error})."
+            ) from error
 
 
 KEY = "athena"
