@@ -54,6 +54,11 @@ def test_a_vanishing_prediction_does_not_divide_by_zero():
     assert torch.equal(steer(eps, torch.zeros(1, 4), 4.0), eps)
 
 
+def test_what_steering_cancels_out_is_zero_and_not_nan():
+    eps = torch.ones(1, 128, 128)
+    assert torch.equal(steer(eps, 2 * eps, 1.0), torch.zeros_like(eps))
+
+
 @pytest.mark.parametrize("alpha", [1.0, 0.8])
 def test_clean_estimates_undo_the_noise(alpha):
     """Every kind of prediction, made of a known z_0 and noise, gives z_0 back."""

@@ -17,7 +17,7 @@ def steer(eps: Tensor, control: Tensor, gamma: float | Tensor) -> Tensor:
         return eps
     gamma = per_sample(gamma.expand(eps.shape[0]) if gamma.ndim == 0 else gamma, eps)
     steered = eps + gamma.to(eps.dtype) * (eps - control)  # eps~ = eps + gamma (eps - eps^)
-    steered = steered * (norm(eps) / norm(steered).clamp_min(torch.finfo(torch.float32).tiny))
+    steered = steered / norm(steered).clamp_min(torch.finfo(torch.float32).tiny) * norm(eps)
     return torch.where(gamma == 0, eps, steered.to(eps.dtype))  # |eps~| = |eps|
 
 
