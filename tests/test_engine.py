@@ -434,6 +434,8 @@ def test_images_come_as_they_get_done():
         (SettingsError, "seed: 2 given", {"seed": np.array([1, 2])}),
         (SettingsError, "batch_size", {"batch_size": 0}),
         (SettingsError, "seed=", {"generator": torch.Generator()}),
+        (SettingsError, "expected a tensor", {"latents": np.zeros((1, 16, 16))}),
+        (SettingsError, "new noise", {"latents": torch.zeros(1, 16, 16), "strategy": "reseed"}),
         (SettingsError, "as text", {"prompt_embeds": torch.zeros(1)}),
         (PromptError, "dog", {"object": "dog"}),
         (PromptError, "count", {"count": 3}),

@@ -118,6 +118,8 @@ def make(prompt: Any, options: Options, rest: dict[str, Any], driver: Driver, pr
     begin = strategies.prepare(function, {x: rest[x] for x in taken})
     call = {x: value for x, value in rest.items() if x not in taken}
     known(call, driver.parameters, strategies.options_of(function))
+    if name == "reseed" and call.get("latents") is not None:
+        raise SettingsError('latents: strategy "reseed" takes new noise every time: leave them out.')
     steps = steps_of(call, driver.parameters)
     settings = preset.settings(name, steps)
     settings = models.Settings(

@@ -24,7 +24,7 @@ from athena.driver.memo import EncoderMemo
 from athena.driver.rows import Call
 from athena.driver.snapshot import Row, State
 from athena.driver.taps import stepping, tapped, untouched
-from athena.errors import PipelineError
+from athena.errors import PipelineError, SettingsError
 
 LOCKS: WeakKeyDictionary[Any, Any] = (
     WeakKeyDictionary()
@@ -91,7 +91,9 @@ class Driver:
             value = shared[name]
             if name.startswith(traits.TEXTS) and isinstance(value, str | list | tuple):
                 values = [value] * n if isinstance(value, str) else list(value)
-            elif name == "latents" and isinstance(value, Tensor):
+            elif name == "latents" and value is not None:
+                if not isinstance(value, Tensor):
+                    raise SettingsError(f"latents: expected a tensor, got {type(value).__name__}.")
                 values = [value[i : i + 1] for i in range(len(value))]
             else:
                 continue
