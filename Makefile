@@ -17,8 +17,9 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PY) -m pip install --quiet --disable-pip-version-check --editable ".[test]" --constraint constraints.txt
 	touch $@
 
-demo: $(STAMP)  ## generate, count and correct a few pictures, here and now
-	$(PY) examples/demo.py
+demo: $(STAMP)  ## three prompts under four strategies, here and now: a picture in out/demo
+	$(PY) -m athena compare "a photo of seven apples on the grass" "a photo of nine balloons in the snow" \
+	    "a photo of six mushrooms on the ground" --allow-inexact --out out/demo
 
 test: lint  ## lint, types and every test
 	$(PY) -m pytest
