@@ -48,7 +48,7 @@ ARROWS: dict[str, set[str]] = {
     "watching": BASE | {"planning", "counters", "engine", "progress"},
     "drawing": BASE,
     "athena": BASE | {"strategies", "models", "counters", "engine"},
-    "datasets": BASE,
+    "datasets": BASE,  # and, by name only, "mini": the words the embedded models know
     "bench": BASE
     | {"athena", "strategies", "models", "counters", "engine", "progress", "datasets", "drawing"},
     "mini": BASE | {"athena", "strategies", "models", "counters", "engine", "progress", "datasets", "bench"},
@@ -57,7 +57,7 @@ ARROWS: dict[str, set[str]] = {
     | {"watching", "drawing"},
     "__main__": {"cli"},
 }
-LAZY = {("counters", "mini"), ("models", "mini")}  # only inside a function
+LAZY = {("counters", "mini"), ("models", "mini"), ("datasets", "mini")}  # only inside a function
 
 NO_TORCH = BASE | {"strategies", "progress", "datasets", "cli", "athena", "drawing"}
 TOUCHES_DIFFUSERS = {"driver", "models", "mini"}

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from athena.cli import compare, count, counters, generate, models, watch
+from athena.cli import compare, count, counters, datasets, generate, models, watch
 from athena.errors import AthenaError, PromptError, SettingsError
 
 # What is an argument in Python is an option here.
@@ -83,6 +83,7 @@ def quiet() -> None:
 
 for command in (generate, compare, watch, count, models, counters):
     app.command(command.__name__.rpartition(".")[2], epilog=command.EXAMPLES)(command.run)
+app.add_typer(datasets.app, name="datasets")
 
 
 def main() -> None:

@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from PIL import Image, ImageDraw
 
+from athena import datasets
 from athena.mini.counter import load_counter
 from athena.mini.package import WEIGHTS
 from athena.mini.presets import PRESETS
-from athena.mini.words import NOUN_NAMES, NUMBER_WORDS, SCENES, plural
 
 FAMILY_NAMES = tuple(PRESETS)
 COUNTS = range(2, 11)
@@ -40,16 +40,8 @@ LOOKS = (2, 5, 8, 10, 12, 15, 20)
 
 
 def prompts(split: str, each: int = EACH) -> list[tuple[str, int]]:
-    """Prompts and seeds of a split, "test" or "tune"; they share no seed and meet nouns and scenes in other pairs."""
-    places = ("", *SCENES)
-    rng = np.random.default_rng({"test": 5, "tune": 6}[split])
-    start = {"test": 50_000, "tune": 90_000}[split]
-    asked: list[tuple[str, int]] = []
-    for count in COUNTS:
-        for noun in rng.permutation(np.arange(each) % len(NOUN_NAMES)):
-            things, where = plural(NOUN_NAMES[noun]), places[rng.integers(len(places))]
-            asked.append((f"a photo of {NUMBER_WORDS[count]} {things} {where}".strip(), start + len(asked)))
-    return asked
+    """Prompts and seeds of a split, "test" or "tune", of the data set `mini`: no pair of noun and scene is in both."""
+    return [(one.prompt, one.seed or 0) for one in datasets.mini(split, each)]
 
 
 def call_of(family: str) -> dict[str, Any]:

@@ -1,0 +1,3 @@
+"""The command, as in tests/cli."""
+
+from cli.conftest import say  # noqa: F401
