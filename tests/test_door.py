@@ -54,14 +54,16 @@ ARROWS: dict[str, set[str]] = {
     "mini": BASE | {"athena", "strategies", "models", "counters", "engine", "progress", "datasets", "bench"},
     "cli": BASE
     | {"athena", "strategies", "models", "counters", "engine", "progress", "datasets", "bench"}
-    | {"watching", "drawing"},
+    | {"watching", "drawing", "_loading"},
     "__main__": {"cli"},
 }
 LAZY = {("counters", "mini"), ("models", "mini"), ("datasets", "mini")}  # only inside a function
 
 NO_TORCH = BASE | {"strategies", "progress", "datasets", "cli", "athena", "drawing"}
 TOUCHES_DIFFUSERS = {"driver", "models", "mini"}
-NEEDS_RECORDS_ONLY = {"bench/metrics", "bench/tables", "bench/plots"}
+NEEDS_RECORDS_ONLY = {
+    f"bench/{name}" for name in ("book", "records", "metrics", "tables", "plots", "gallery", "report")
+}
 
 
 class Import(NamedTuple):

@@ -230,17 +230,25 @@ def default_counter(model: str) -> str:
     return "mini" if models.find(model).name in models.MINIS else "grounding-dino"
 
 
-def loaded(model: str, counter: Any, judge: Any, device: str, dtype: Any, offload: Any) -> Athena:
+def loaded(
+    model: str,
+    counter: Any,
+    judge: Any,
+    device: str,
+    dtype: Any,
+    offload: Any,
+    preset: models.Preset | None = None,
+    revision: str | None = None,
+) -> Athena:
     """The last model stays loaded, and the last two counters that were called by name."""
     steering = counter_of(counter)  # first: it is the smaller download
-    return Athena(
-        pipe_of(model, device, dtype, offload), steering, None if judge is None else counter_of(judge)
-    )
+    pipe = pipe_of(model, device, dtype, offload, revision)
+    return Athena(pipe, steering, None if judge is None else counter_of(judge), preset=preset)
 
 
 @lru_cache(maxsize=1)
-def pipe_of(model: str, device: str, dtype: Any, offload: Any) -> Any:
-    return models.load(model, device=device, dtype=dtype, offload=offload)
+def pipe_of(model: str, device: str, dtype: Any, offload: Any, revision: str | None = None) -> Any:
+    return models.load(model, device=device, dtype=dtype, offload=offload, revision=revision)
 
 
 def counter_of(counter: Any) -> counters.Counter:

@@ -6,7 +6,7 @@
 
 A folder may carry its own preset, `athena.json` beside `model_index.json`, in the shape the embedded
 models use: {"steps", "guidance_scale", "height", "width", "static", "feedback", "adaptive"}, the last
-three of {"t_est", "t_steer", "gamma"}.
+three of {"t_est", "t_steer", "gamma"}. `with_file` lays such a file, in part or whole, over any preset.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,18 @@ from athena.errors import LoadError, SettingsError, UnknownName
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["DEFAULT", "MINIS", "PRESETS", "Preset", "Settings", "find", "load", "names", "preset_for"]
+__all__ = [
+    "DEFAULT",
+    "MINIS",
+    "PRESETS",
+    "Preset",
+    "Settings",
+    "find",
+    "load",
+    "names",
+    "preset_for",
+    "with_file",
+]
 
 _WEIGHTS = Path(__file__).parent / "mini" / "weights"
 _OWN = "athena.json"
@@ -194,6 +205,46 @@ def find(name: str | os.PathLike[str]) -> Preset:
     if folder.exists() or _is_hub_id(name) or _looks_like_path(name):
         return DEFAULT
     raise UnknownName("model", name, names())
+
+
+def with_file(base: Preset, path: str | os.PathLike[str]) -> Preset:
+    """A preset with what a file says in its place; what the file leaves out stays."""
+    file = Path(path).expanduser()
+    try:
+        own = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LoadError(
+            f"the preset {path} cannot be read: {error.strerror}; `athena tune` writes one"
+        ) from error
+    except ValueError as error:
+        raise SettingsError(f"the preset {path} is no JSON: {error}.") from error
+    if not isinstance(own, dict):
+        raise SettingsError(f"the preset {path}: expected an object, as `athena tune` writes it.")
+    for name in own:
+        if name not in (*_LAID, *_STEERED, *_NOTED):
+            raise UnknownName(f"setting of a preset ({path})", name, (*_LAID, *_STEERED))
+    try:
+        laid: dict[str, Any] = {name: own[name] for name in _LAID if name in own}
+        laid |= {
+            name: Settings(
+                int(own[name].get("t_est") or getattr(base, name).estimate_step),
+                int(own[name]["t_steer"]),
+                float(own[name]["gamma"]),
+            )
+            for name in _STEERED
+            if name in own
+        }
+        return replace(base, **laid)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise SettingsError(
+            f"the preset {path}: expected t_est, t_steer and gamma for each strategy "
+            f"({type(error).__name__}: {error})."
+        ) from error
+
+
+_STEERED = ("static", "feedback", "adaptive")
+_LAID = ("steps", "guidance_scale", "height", "width", "extra")
+_NOTED = ("model", "tuned")  # where the file comes from; nothing is read from it here
 
 
 def preset_for(pipe: object) -> Preset:

@@ -40,6 +40,7 @@ def run(
     device: options.Device = "auto",
     dtype: options.Dtype = None,
     offload: options.Offload = None,
+    preset: options.Preset = None,
     batch_size: options.BatchSize = None,
     out: options.Folder = Path("out"),
     json: options.Json = False,
@@ -50,7 +51,7 @@ def run(
     A row is a prompt and seed, a column a strategy. Where the count is right the border is green with a tick,
     where not red with a cross. Exits with 0 when every image is right, and with 3 when one is not.
     """
-    setup = Setup(model, counter, judge, device, dtype, offload)
+    setup = Setup(model, counter, judge, device, dtype, offload, preset)
     asks = asking.read(prompts, file, object, count, seed, model)
     rows = [asking.Ask(ask.prompt, ask.seed + i) for ask in asks for i in range(seeds)]
     names = [name.strip() for name in strategies.split(",")]

@@ -43,6 +43,7 @@ def run(
     device: options.Device = "auto",
     dtype: options.Dtype = None,
     offload: options.Offload = None,
+    preset: options.Preset = None,
     batch_size: options.BatchSize = None,
     out: options.Folder = Path("out"),
     json: options.Json = False,
@@ -52,7 +53,7 @@ def run(
 
     Exits with 0 when every image does, by the judge's count, and with 3 when one does not.
     """
-    setup = Setup(model, counter, judge, device, dtype, offload)
+    setup = Setup(model, counter, judge, device, dtype, offload, preset)
     asks = asking.read(prompts, file, object, count, seed, model)
     call = setup.call(gamma, steps, more) | {"strategy": find_strategy(strategy), "batch_size": batch_size}
     total = len(asks) * n

@@ -35,6 +35,12 @@ Counter = Annotated[
 Judge = Annotated[
     str | None, typer.Option(metavar="NAME", help="Who counts the final image; the counter if left out.")
 ]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE", help="Settings from a file, as `athena tune` writes it, over the model's own."
+    ),
+]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="The noise to start from.")]
 Gamma = Annotated[
     float | None, typer.Option(metavar="X", help="Steering strength; the model's own if left out.")

@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
@@ -104,7 +104,7 @@ def leave(results: Sequence[Result], allow_inexact: bool) -> None:
 
 
 @contextmanager
-def kept(done: Sequence[Any], total: int, where: object) -> Iterator[None]:
+def kept(done: Sized, total: int, where: object) -> Iterator[None]:
     """On Ctrl-C, say what there is already."""
     try:
         yield

@@ -29,13 +29,20 @@ class Setup:
     device: str = "auto"
     dtype: str | None = None
     offload: str | None = None
+    preset: str | None = None
+    revision: str | None = None
 
     def __post_init__(self) -> None:
-        models.find(self.model)  # a slip of the pen is told at once
+        self.own()  # a slip of the pen is told at once
         if self.model.startswith((".", "/", "~")) and not Path(self.model).expanduser().exists():
             raise LoadError(f"there is no folder {self.model}; a hub id has the shape owner/name")
         check_counter(self.counter)
         check_counter(self.judge)
+
+    def own(self) -> models.Preset:
+        """The model's preset, with the file's settings in its place where one was given."""
+        found = models.find(self.model)
+        return found if self.preset is None else models.with_file(found, self.preset)
 
     def load(self) -> Athena:
         with waiting(f"loading {self.model}"):
@@ -49,13 +56,15 @@ class Setup:
                 self.device,
                 self.dtype,
                 self.offload,
+                None if self.preset is None else self.own(),
+                self.revision,
             )
 
     def call(self, gamma: float | None, steps: int | None, more: Iterable[str] | None) -> dict[str, Any]:
         """The model's own arguments, and over them those that were typed."""
         typed = {"gamma": gamma, "num_inference_steps": steps}
         return {
-            **models.find(self.model).call(),
+            **self.own().call(),
             **{name: value for name, value in typed.items() if value is not None},
             **settings(more),
         }

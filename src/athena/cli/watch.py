@@ -39,6 +39,7 @@ def run(
     device: options.Device = "auto",
     dtype: options.Dtype = None,
     offload: options.Offload = None,
+    preset: options.Preset = None,
     out: options.Folder = Path("out"),
     json: options.Json = False,
     allow_inexact: options.AllowInexact = False,
@@ -48,7 +49,7 @@ def run(
     The run is unsteered: what its image would be at every few steps, with boxes, and the count against the
     step. Exits with 0 when the final image holds the number asked for, and with 3 when it does not.
     """
-    setup = Setup(model, counter, judge, device, dtype, offload)
+    setup = Setup(model, counter, judge, device, dtype, offload, preset)
     asks = asking.read(prompts, None, object, count, seed, model)
     if len(asks) > 1:
         raise PromptError(f"expected one prompt to watch, got {len(asks)}: put it in quotes.")
