@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,13 @@ from athena.bench.records import without_nan
 PAPER = {"accuracy": "Acc", "mae": "MAE", "rmse": "RMSE", "seconds": "Time", "rows": "Rows"}
 UP = ("accuracy",)
 DASH = "–"  # where there is no value
+
+
+class Sheet(NamedTuple):
+    """A table of text."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
 
 
 def shown(value: float, name: str) -> str:
