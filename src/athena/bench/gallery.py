@@ -40,7 +40,7 @@ def chosen(frame: pd.DataFrame, most: int) -> pd.DataFrame:
     place = frame.groupby(["model", "dataset", *PAIR], sort=False).ngroup()
     sizes = place.value_counts().sort_index().cumsum()
     last = int((sizes <= most).sum())
-    return frame[place < max(1, last)]
+    return frame[place < (max(1, last) if most else 0)]
 
 
 def cards(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -27,6 +27,7 @@ class Part:
     table: tables.Sheet | None = None
     figures: list[tuple[str, str, Path]] = field(default_factory=list)  # (name, what it shows, SVG or PNG)
     long: bool = False  # folded up on the page
+    said: bool = False  # its text stands even where its table is empty
 
 
 def write(folders: Sequence[Path], out: Path, judge: str | None = None, most: int = GALLERY) -> Path:
@@ -119,14 +120,16 @@ def laid_out(
             sheets.observed(data["observability"]),
             [shows("observability", "agreement of the count half-way with the final one")],
         ),
-        Part("Steering counter and judge", sheets.judges_text(frame), sheets.judges(data["judges"])),
+        Part(
+            "Steering counter and judge", sheets.judges_text(frame), sheets.judges(data["judges"]), said=True
+        ),
         Part(
             "Images",
             "Not selected: the first prompts of the shuffled order.",
             figures=[(path.stem, f"images of {path.stem}", path) for path in grids],
         ),
     ]
-    return [part for part in known if part.figures or part.table is None or part.table.rows]
+    return [part for part in known if part.figures or part.said or part.table is None or part.table.rows]
 
 
 def markdown(parts: Sequence[Part], runs: dict[str, dict[str, Any]]) -> str:

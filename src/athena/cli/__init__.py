@@ -11,7 +11,19 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from athena.cli import bench, compare, count, counters, datasets, generate, models, report, watch
+from athena.cli import (
+    bench,
+    compare,
+    count,
+    counters,
+    datasets,
+    generate,
+    judge,
+    models,
+    report,
+    score,
+    watch,
+)
 from athena.errors import AthenaError, PromptError, SettingsError
 
 # What is an argument in Python is an option here.
@@ -81,7 +93,7 @@ def quiet() -> None:
         warnings.simplefilter("ignore")
 
 
-for command in (generate, compare, watch, count, bench, report, models, counters):
+for command in (generate, compare, watch, count, bench, judge, score, report, models, counters):
     app.command(command.__name__.rpartition(".")[2], epilog=command.EXAMPLES)(command.run)
 app.add_typer(datasets.app, name="datasets")
 
