@@ -86,7 +86,7 @@ def test_names_that_do_not_match(others, tmp_path):
     with pytest.raises(SettingsError, match=r"as in a\.png; there is 0001\.png"):
         judging.matched(folder, [datasets.entry({"prompt": "two cats", "id": "a"})])
     Image.new("RGB", (8, 8)).save(folder / "1.png")
-    with pytest.raises(SettingsError, match="both called 1"):
+    with pytest.raises(SettingsError, match="both called by the id 1"):
         judging.matched(folder, entries)
     with pytest.raises(SettingsError, match="no folder"):
         judging.matched(tmp_path / "nowhere", entries)

@@ -22,6 +22,7 @@ from athena.cli import (
     models,
     report,
     score,
+    tune,
     watch,
 )
 from athena.errors import AthenaError, PromptError, SettingsError
@@ -93,7 +94,7 @@ def quiet() -> None:
         warnings.simplefilter("ignore")
 
 
-for command in (generate, compare, watch, count, bench, judge, score, report, models, counters):
+for command in (generate, compare, watch, count, bench, judge, score, report, tune, models, counters):
     app.command(command.__name__.rpartition(".")[2], epilog=command.EXAMPLES)(command.run)
 app.add_typer(datasets.app, name="datasets")
 

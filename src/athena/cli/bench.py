@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json as jsonlib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -118,6 +119,7 @@ def run(
     }
     seen = {"seeds": seeds, "seed": seed, "limit": limit, "order": order}
     chunks = plan.lay_out(entries, columns, making, find_strategy, **seen)  # type: ignore[arg-type]
+    warn_of_tuning(setup, asked)
     how = runner.How(
         functools.partial(build, setup),
         find_strategy,
@@ -186,6 +188,18 @@ def digest_of(entries: list[datasets.Entry]) -> str:
     return digest(
         {"prompts": [[one.id, one.prompt, one.object, one.int_number, one.seed] for one in entries]}
     )
+
+
+def warn_of_tuning(setup: Setup, asked: dict[str, Any]) -> None:
+    """A preset that was tuned on some of these prompts has seen them."""
+    if setup.preset is None:
+        return
+    tuned = jsonlib.loads(Path(setup.preset).expanduser().read_text(encoding="utf-8")).get("tuned") or {}
+    if tuned.get("dataset") == asked["dataset"] and asked["split"] != "test":
+        typer.echo(
+            f"{setup.preset} was tuned on prompts of {asked['dataset']}: --split test leaves them out",
+            err=True,
+        )
 
 
 def settings_of(preset: models.Preset) -> dict[str, Any]:
