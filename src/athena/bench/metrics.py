@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,24 +35,42 @@ def wilson(right: int, total: int) -> Interval:
 
 def by_prompt(values: pd.Series, prompts: pd.Series, root: bool = False) -> Interval:
     """A mean (or the root of one) and its 95% interval: percentile bootstrap that draws whole prompts."""
-    known = values.notna()
-    if not known.any():
-        return NOTHING
-    each = values[known].groupby(prompts[known]).agg(["sum", "count"])
-    totals, sizes = each["sum"].to_numpy(float), each["count"].to_numpy(float)
+    return by_prompts({"value": (values, root)}, prompts)["value"]
 
-    def statistic(total: Any, size: Any, axis: int = -1) -> Any:
-        mean = total.sum(axis=axis) / size.sum(axis=axis)
-        return np.sqrt(mean) if root else mean
 
-    value = float(statistic(totals, sizes))
-    if len(totals) == 1 or (np.ptp(totals) == 0 and np.ptp(sizes) == 0):  # every draw is the same
-        return Interval(value, np.nan, np.nan) if len(totals) == 1 else Interval(value, value, value)
-    found = stats.bootstrap(
-        (totals, sizes), statistic, n_resamples=RESAMPLES, paired=True, vectorized=True, method="percentile",
-        confidence_level=CONFIDENCE, batch=max(1, 2_000_000 // len(totals)), rng=np.random.default_rng(0),
-    )  # fmt: skip
-    return Interval(value, float(found.confidence_interval.low), float(found.confidence_interval.high))
+def by_prompts(columns: dict[str, tuple[pd.Series, bool]], prompts: pd.Series) -> dict[str, Interval]:
+    """The same for several columns, from the same draws where the same prompts have a value."""
+    found = dict.fromkeys(columns, NOTHING)
+    alike: dict[bytes, list[str]] = {}
+    each = {}
+    for name, (values, _) in columns.items():
+        summed = values.groupby(prompts, sort=False).agg(["sum", "count"])
+        each[name] = summed[summed["count"] > 0]
+        if len(each[name]):
+            alike.setdefault((summed["count"] > 0).to_numpy().tobytes(), []).append(name)
+    for names in alike.values():
+        totals, sizes = (np.array([each[name][part] for name in names], float) for part in ("sum", "count"))
+        roots = np.array([columns[name][1] for name in names])
+        found |= dict(zip(names, bootstrapped(totals, sizes, roots), strict=True))
+    return found
+
+
+def bootstrapped(totals: Any, sizes: Any, roots: Any) -> list[Interval]:
+    """Intervals of sum/size for each row; a column is a prompt, (measures, prompts)."""
+
+    def statistic(drawn: Any, axis: int = -1) -> Any:
+        mean = totals[:, drawn].sum(axis=-1) / sizes[:, drawn].sum(axis=-1)
+        return np.where(roots.reshape(-1, *[1] * (mean.ndim - 1)), np.sqrt(np.abs(mean)), mean)
+
+    prompts = np.arange(totals.shape[1])
+    values = statistic(prompts)
+    if len(prompts) == 1:  # one prompt tells nothing of others
+        return [Interval(float(value), np.nan, np.nan) for value in values]
+    drawn = stats.bootstrap(
+        (prompts,), statistic, n_resamples=RESAMPLES, vectorized=True, method="percentile",
+        confidence_level=CONFIDENCE, batch=max(1, 1_000_000 // len(prompts)), rng=np.random.default_rng(0),
+    ).confidence_interval  # fmt: skip
+    return [Interval(*map(float, one)) for one in zip(values, drawn.low, drawn.high, strict=True)]
 
 
 def accuracy(group: pd.DataFrame) -> Interval:
@@ -60,13 +78,15 @@ def accuracy(group: pd.DataFrame) -> Interval:
     return wilson(int(known.sum()), len(known))
 
 
-MEASURES: dict[str, Callable[[pd.DataFrame], Interval]] = {
-    "accuracy": accuracy,
-    "mae": lambda g: by_prompt(g["error"].abs(), g["id"]),
-    "rmse": lambda g: by_prompt(g["error"] ** 2, g["id"], root=True),
-    "seconds": lambda g: by_prompt(g["seconds"], g["id"]),
-    "rows": lambda g: by_prompt(g["rows"], g["id"]),
-}
+def measured(group: pd.DataFrame) -> dict[str, Interval]:
+    """The paper's columns of one group."""
+    columns = {
+        "mae": (group["error"].abs(), False),
+        "rmse": (group["error"] ** 2, True),
+        "seconds": (group["seconds"], False),
+        "rows": (group["rows"], False),
+    }
+    return {"accuracy": accuracy(group), **by_prompts(columns, group["id"])}
 
 
 def summary(frame: pd.DataFrame, by: Sequence[str] = GROUP) -> pd.DataFrame:
@@ -74,8 +94,8 @@ def summary(frame: pd.DataFrame, by: Sequence[str] = GROUP) -> pd.DataFrame:
     found = []
     for names, group in grouped(frame, by):
         row: dict[str, Any] = {**names, "n": len(group), "judged": int(group["count"].notna().sum())}
-        for name, measure in MEASURES.items():
-            row |= spread(name, measure(group))
+        for name, interval in measured(group).items():
+            row |= spread(name, interval)
         found.append({**row, "peak_mb": group["memory_mb"].max()})
     return pd.DataFrame(found)
 
