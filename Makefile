@@ -5,10 +5,10 @@ PY     := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format bench mini clean
+.PHONY: help install demo test lint format bench bench-runner results tune mini clean
 
 help:  ## this list
-	@grep -hE '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
+	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
 install: $(STAMP)  ## make .venv, with everything at the versions of constraints.txt
 
@@ -35,6 +35,18 @@ format: $(STAMP)  ## let ruff mend what it can
 
 bench: $(STAMP)  ## what ATHENA costs over the bare pipeline
 	$(PY) benchmarks/speed.py
+
+bench-runner: $(STAMP)  ## what the benchmark's own machinery costs, and a report of 100,000 records
+	$(PY) benchmarks/runner.py
+
+results: $(STAMP)  ## the paper's table on the embedded models: docs/results/mini.md (hours; it resumes)
+	$(PY) benchmarks/results.py $(FAMILIES)
+
+TUNED := mini-sdxl mini-sd3 mini-flux
+tune: $(STAMP)  ## search the embedded models' settings on their tuning split: out/tuned/*/preset.json (hours; it resumes)
+	for family in $(or $(FAMILIES),$(TUNED)); do \
+	    $(PY) -m athena tune --model $$family --dataset mini --trials 30 --batch-size 32 --out out/tuned/$$family || exit; \
+	done
 
 mini: $(STAMP)  ## train the embedded models again, all of them (hours)
 	$(PY) -m athena.mini.train all

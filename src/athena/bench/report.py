@@ -132,15 +132,26 @@ def laid_out(
     return [part for part in known if part.figures or part.said or part.table is None or part.table.rows]
 
 
-def markdown(parts: Sequence[Part], runs: dict[str, dict[str, Any]]) -> str:
-    """The report as one Markdown file beside its figures."""
-    lines = ["# Report", ""]
+def markdown(
+    parts: Sequence[Part],
+    runs: dict[str, dict[str, Any]],
+    title: str = "Report",
+    head: Sequence[str] = (),
+    beside: str = "",
+) -> str:
+    """The report as one Markdown file; its figures lie under `beside`."""
+    lines = [f"# {title}", "", *head]
     for part in parts:
         lines += [f"## {part.title}", "", *([part.text, ""] if part.text else [])]
         for name, what, path in part.figures:
-            lines += [f"![{what}]({path.parent.name}/{name}.png)", ""]
+            lines += [f"![{what}]({beside}{path.parent.name}/{name}.png)", ""]
         if part.table is not None and part.table.rows:
-            lines += [tables.table(*part.table), ""]
+            folded = (
+                ("<details><summary>Show the table</summary>", "", "", "</details>")
+                if part.long
+                else ("",) * 4
+            )
+            lines += [*folded[:2], tables.table(*part.table), *folded[2:], ""]
     lines += ["## How it was made", "", *sheets.provenance(runs)]
     return "\n".join(lines) + "\n"
 
