@@ -65,9 +65,7 @@ def write(names: list[str], commands: list[str]) -> None:
     frame = records.frame(main)
     least = frame.groupby(["model", "strategy"]).size().min()
     if least < LEAST:
-        raise SystemExit(
-            f"expected at least {LEAST} images of each model and strategy, got {least}: no page is written"
-        )
+        raise SystemExit(f"expected at least {LEAST} images of each model and strategy, got {least}")
     data = report.analysed(frame)
     data["observability"] = metrics.observed(records.frame([*main, *looks]))
     beside = PAGE.with_suffix("")

@@ -14,14 +14,8 @@ def data(adaptive, low, reseed, static=0.55):
     ]
     change = {"change": adaptive - 0.5, "change_low": low, "change_high": adaptive - 0.4, "p": 0.001}
     pair = {**WHO, "strategy": "adaptive", "fixed": 80, "broken": 15, **change}
-    rival = {
-        **WHO,
-        "strategy": "adaptive",
-        "rows": 75.0,
-        "accuracy": adaptive,
-        "reseed": reseed,
-        "ahead": adaptive - reseed,
-    }
+    rival = {**WHO, "strategy": "adaptive", "rows": 75.0, "accuracy": adaptive, "reseed": reseed}
+    rival["ahead"] = adaptive - reseed
     return {"table1": pd.DataFrame(table), "pairs": pd.DataFrame([pair]), "equal_rows": pd.DataFrame([rival])}
 
 
@@ -47,8 +41,7 @@ def test_what_is_worse():
 def test_what_is_missing():
     (said,) = verdict.sentences(data(0.72, 0.15, float("nan")))
     assert "has no rival" in said
-    (said,) = verdict.sentences(
-        {**data(0.72, 0.15, 0.6), "pairs": pd.DataFrame(columns=["model", "dataset", "strategy"])}
-    )
+    none = pd.DataFrame(columns=["model", "dataset", "strategy"])
+    (said,) = verdict.sentences({**data(0.72, 0.15, 0.6), "pairs": none})
     assert "cannot be compared" in said
     assert verdict.CLAIMS["mini-sd3"].gain == 0.656 - 0.448

@@ -106,7 +106,8 @@ def rival(row: Any) -> str:
     if row["reseed"] != row["reseed"]:
         return f"At {spent} rows `{strategy}` has no rival: no budget of `reseed` reaches there."
     way = "ahead of" if row["ahead"] > 0 else "behind" if row["ahead"] < 0 else "level with"
-    return f"At {spent} rows `{strategy}` is {way} new noise: {percent(row['accuracy'])}% against {percent(row['reseed'])}%."
+    own, other = percent(row["accuracy"]), percent(row["reseed"])
+    return f"At {spent} rows `{strategy}` is {way} new noise: {own}% against {other}%."
 
 
 def here(table: pd.DataFrame, model: Any, dataset: Any, strategy: str) -> Any:
