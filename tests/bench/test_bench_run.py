@@ -57,7 +57,7 @@ def test_killed_at_ten_random_moments_and_resumed_it_is_the_uninterrupted_run(wh
     moments, kills = random.Random(workers), 0
     for _ in range(10):
         before = size(tmp_path)
-        process = started(tmp_path, workers, PAUSE="0.004")
+        process = started(tmp_path, workers, PAUSE="0.02")
         while size(tmp_path) == before and process.poll() is None:  # it has come to work
             time.sleep(0.002)
         time.sleep(moments.uniform(0, 0.12))
@@ -88,7 +88,7 @@ def test_killed_while_it_starts(whole, tmp_path):
 
 
 def test_no_worker_outlives_its_run(tmp_path):
-    process = started(tmp_path, 2, PAUSE="0.01")
+    process = started(tmp_path, 2, PAUSE="0.05")
     while size(tmp_path) == 0 and process.poll() is None:
         time.sleep(0.005)
     children = [int(p) for p in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]

@@ -58,8 +58,11 @@ def by_prompts(columns: dict[str, tuple[pd.Series, bool]], prompts: pd.Series) -
 def bootstrapped(totals: Any, sizes: Any, roots: Any) -> list[Interval]:
     """Intervals of sum/size for each row; a column is a prompt, (measures, prompts)."""
 
+    alike = np.ptp(sizes) == 0  # the same number of images a prompt, as it mostly is: half the work
+
     def statistic(drawn: Any, axis: int = -1) -> Any:
-        mean = totals[:, drawn].sum(axis=-1) / sizes[:, drawn].sum(axis=-1)
+        below = sizes.flat[0] * drawn.shape[-1] if alike else sizes[:, drawn].sum(axis=-1)
+        mean = totals[:, drawn].sum(axis=-1) / below
         return np.where(roots.reshape(-1, *[1] * (mean.ndim - 1)), np.sqrt(np.abs(mean)), mean)
 
     prompts = np.arange(totals.shape[1])

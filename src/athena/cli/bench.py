@@ -23,6 +23,7 @@ Examples:
   athena bench mini --model mini-sdxl --limit 50 --out runs/first
   athena bench cococount-e --model sdxl --seed 23 --strategies unsteered,adaptive,reseed@max_attempts=2 --out runs/sdxl
 """
+DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 ALL = "unsteered,static,feedback,adaptive,reseed"
 
 Set = Annotated[
@@ -100,6 +101,8 @@ def run(
     for column in columns:
         find_strategy(column.strategy)
     making = about(setup, call)
+    if not Path(setup.own().source or model).expanduser().is_dir():
+        setup = replace(setup, revision=making.revision)  # what is loaded is what is recorded
     asked = {
         "dataset": dataset,
         "split": split or ("test" if dataset == "mini" else "all"),
@@ -168,7 +171,7 @@ def about(setup: Setup, call: dict[str, Any]) -> Any:
     cpu = resolved(setup.device) == "cpu"
     return Making(
         revision=revision(own.source or setup.model, setup.revision),
-        dtype=setup.dtype or ("float32" if cpu else own.dtype),
+        dtype=DTYPES.get(setup.dtype or "", setup.dtype or ("float32" if cpu else own.dtype)),
         counter=setup.counter or default_counter(setup.model),
         preset=own,
         call=call,
