@@ -174,6 +174,7 @@ def broken(row, **changes):
         (1, {"scene": "on a table"}, "format"),
         (1, {"scene": ""}, "fields"),
         (1, {"difficulty_tag": "easy"}, "fields"),
+        (1, {"source": "me"}, "fields"),
         (1, {"prompt": "Two owls", "object": "owl", "object_plural": "owls", "number": "Two"}, "prompt"),
         (1, {"prompt": "A photo of 2 owls", "object": "owl", "object_plural": "owls", "number": "2"}, "count"),
         (121, {"prompt": "A photo of two owls on six hills", "object": "owl", "object_plural": "owls"},

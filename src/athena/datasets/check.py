@@ -52,7 +52,7 @@ def check(entries: Sequence[Entry], spec: str = "paper") -> list[Violation]:
     each = [
         Violation(row, rule, message)
         for row, one in enumerate(entries, 1)
-        for rule, message in (*_fields(one), *_words(one, plan), *_level(one))
+        for rule, message in (*_fields(one, plan), *_words(one, plan), *_level(one))
     ]
     return [*whole, *sorted([*each, *_twice(entries)])]
 
@@ -70,7 +70,7 @@ def _whole(entries: Sequence[Entry], plan: Spec) -> Iterator[tuple[str, str]]:
             yield "balance", f"the counts of level {level} are not balanced ({told})"
 
 
-def _fields(one: Entry) -> Iterator[tuple[str, str]]:
+def _fields(one: Entry, plan: Spec) -> Iterator[tuple[str, str]]:
     missing = [key for key in KEYS if key not in one.raw]
     if missing:
         yield "fields", f"missing: {', '.join(missing)}"
@@ -78,6 +78,8 @@ def _fields(one: Entry) -> Iterator[tuple[str, str]]:
         yield "fields", f'"id" is a whole number; it is {one.raw.get("id")!r}'
     if one.level in TAGS and "difficulty_tag" not in missing and one.raw["difficulty_tag"] != TAGS[one.level]:
         yield "fields", f'level {one.level} is tagged "{TAGS[one.level]}", not {one.raw["difficulty_tag"]!r}'
+    if "source" not in missing and one.raw["source"] != plan.source:
+        yield "fields", f'"source" is "{plan.source}", not {one.raw["source"]!r}'
     for name in ("scene", "distractor", "relation"):
         if one.raw.get(name) == "":
             yield "fields", f'"{name}" is null where there is none, not an empty text'

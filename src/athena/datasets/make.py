@@ -39,7 +39,7 @@ def make(spec: str = "paper", seed: int = 1) -> list[Entry]:
                 "scene": next(scenes) if level in (2, 3) else None,
                 "distractor": next(others) if level == 3 else None,
                 "relation": next(relations) if level == 4 else None,
-                "source": "athena-t2i",
+                "source": plan.source,
             }
             while row.get("prompt") in seen:
                 noun = next(nouns)

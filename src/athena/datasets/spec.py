@@ -13,7 +13,7 @@ class Spec:
     name: str
     levels: Mapping[int, int]
     counts: range
-    source: str
+    source: str  # as the paper's template has it
 
     @property
     def size(self) -> int:
