@@ -234,6 +234,8 @@ def test_the_identity_is_what_would_change_the_image_and_nothing_else():
         keys(["feedback"]),
     ):
         assert other != base
+    assert keys(["unsteered"], call={"keep": "nearest"}) == keys(["unsteered"]), "that is no option of it"
+    assert keys(["adaptive"], call={"keep": "nearest"}) == keys(["adaptive@keep=nearest"]) != base
     assert keys(["unsteered"], counter="another") == keys(["unsteered"]), "it counts nothing half-way"
     assert keys(["unsteered"], preset=models.PRESETS["sdxl"]) == keys(["unsteered"])
     assert keys(["reseed"], call={"gamma": 1}) == keys(["reseed@max_attempts=3"])
@@ -310,6 +312,17 @@ def test_the_command(say, tiny, counters):
     again = say("bench", "mini", "--model", tiny, *who, *OPTIONS, "--json")
     assert again.code == 0 and [row["n"] for row in again.json] == [3] * 4
     assert len(book.read_run(Path("runs/a"))["sessions"]) == 1
+    kept = (
+        "--strategies",
+        "unsteered,adaptive",
+        "--limit",
+        "1",
+        "--set",
+        "keep=nearest",
+        "--out",
+        "runs/kept",
+    )
+    assert say("bench", "mini", "--model", tiny, *who, *kept).code == 0
     other = say("bench", "mini", "--model", tiny, *who, *OPTIONS, "--steps", "3")
     assert other.code == 2 and "num_inference_steps" in other.err
     mixed = records.frame([Path("runs/a")])

@@ -15,7 +15,10 @@ from athena.prompts import parse_prompt
 from athena.types import Attempt, Cost, Result
 
 SCRIPT = Path(sys.executable).with_name("athena")
-COMMANDS = ["generate", "compare", "watch", "count", "models", "counters"]
+COMMANDS = [
+    *("generate", "compare", "watch", "count", "models", "counters"),
+    *("bench", "judge", "score", "report", "tune", "datasets"),
+]
 
 
 def result(*, count=7, strategy="adaptive", attempts=(5, 7)):

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from athena import counters
+from athena import counters, strategies
 from athena.bench import facts
 from athena.bench.plan import Chunk, Job
+from athena.bench.variants import fitting
 from athena.types import Result
 
 Steerer = Any
@@ -28,12 +29,13 @@ def made(
     skip: set[str] | frozenset[str] = frozenset(),
 ) -> Iterator[dict[str, Any]]:
     """The records of a chunk as they get done, each image saved before its record; `skip` are kept ones."""
-    options = {**call, **chunk.variant.options}
+    strategy = find(chunk.variant.strategy)
+    options = {**fitting(call, strategies.find(strategy)), **chunk.variant.options}
     facts.settle(device)
     for index, result in steerer.stream(
         [job.entry.asked for job in chunk.jobs],
         seed=[job.seed for job in chunk.jobs],
-        strategy=find(chunk.variant.strategy),
+        strategy=strategy,
         progress=False,
         **options,
     ):

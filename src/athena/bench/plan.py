@@ -10,7 +10,7 @@ from typing import Any
 
 from athena import strategies
 from athena.bench.identity import code_of, digest
-from athena.bench.variants import Variant
+from athena.bench.variants import Variant, fitting
 from athena.datasets import Entry
 from athena.errors import SettingsError
 from athena.models import Preset
@@ -56,7 +56,8 @@ class Making:
     call: dict[str, Any]  # the pipe's arguments, and settings that all strategies share
 
     def key(self, entry: Entry, seed: int, variant: Variant, function: Callable[..., Any]) -> str:
-        shared = {k: v for k, v in self.call.items() if k in strategies.options_of(function) or k in OURS}
+        call = fitting(self.call, function)
+        shared = {k: v for k, v in call.items() if k in strategies.options_of(function) or k in OURS}
         own = replace(variant, options={**shared, **variant.options})
         facts = {
             "prompt": entry.prompt,
@@ -65,7 +66,7 @@ class Making:
             "seed": seed,
             "model": self.revision,
             "dtype": self.dtype,
-            "call": {k: v for k, v in self.call.items() if k not in shared},
+            "call": {k: v for k, v in call.items() if k not in shared},
             "strategy": variant.strategy,
             "code": code_of(variant.strategy),
             "parameters": own.effective(self.preset, function),

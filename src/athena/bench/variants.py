@@ -49,6 +49,12 @@ class Variant:
         return {**settings, **{name: self.options.get(name, default) for name, default in own.items()}}
 
 
+def fitting(call: dict[str, Any], function: Callable[..., Any]) -> dict[str, Any]:
+    """Without the options of other strategies: `--set keep=nearest` is nothing to unsteered sampling."""
+    own = strategies.options_of(function)
+    return {name: value for name, value in call.items() if name not in strategies.RULES or name in own}
+
+
 def parse(text: str) -> Variant:
     """ "reseed@max_attempts=2": a strategy's name and its parameters."""
     name, *pairs = text.strip().split("@")

@@ -30,6 +30,12 @@ Set = Annotated[
     str,
     typer.Argument(metavar="DATASET", help="mini, cococount, cococount-e, athena, or a JSON or JSONL file."),
 ]
+Judge = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Who counts the images; mini-judge for the embedded models, else the counter."
+    ),
+]
 Split = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="all, test or tune; for mini test if left out, for any other set all."),
@@ -64,7 +70,7 @@ def run(
     more: options.More = None,
     preset: options.Preset = None,
     counter: options.Counter = None,
-    judge: options.Judge = None,
+    judge: Judge = None,
     device: options.Device = "auto",
     dtype: options.Dtype = None,
     offload: options.Offload = None,

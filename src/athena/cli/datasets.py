@@ -23,7 +23,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     epilog=EXAMPLES,
-    help="Prompt sets: list them, make one to the paper's specification, check one.",
+    help="List prompt sets; make one, check one.",
 )
 
 
@@ -58,7 +58,7 @@ def make(
         Path | None, typer.Option(metavar="FILE", help=".json or .jsonl; left out, JSON goes to stdout.")
     ] = None,
 ) -> None:
-    """Make a prompt set to a specification, from ATHENA's own vocabulary."""
+    """Make a prompt set from ATHENA's own vocabulary."""
     entries = datasets.make(spec, seed)
     if out is None:
         typer.echo(jsonlib.dumps([one.to_dict() for one in entries], indent=2, ensure_ascii=False))
@@ -74,7 +74,10 @@ def check(
     spec: Annotated[str, typer.Option(metavar="NAME", help="What it is checked against.")] = "paper",
     json: Annotated[bool, typer.Option("--json", help="One JSON object a violation.")] = False,
 ) -> None:
-    """List what a prompt set violates: exit code 0 when nothing, 3 when anything."""
+    """List what a prompt set violates.
+
+    Exits with 0 when that is nothing, and with 3 when it is anything.
+    """
     from athena.datasets.entries import entry, rows
 
     entries, broken = list[datasets.Entry](), list[str]()

@@ -38,7 +38,7 @@ def run(
     more: options.More = None,
     preset: options.Preset = None,
     counter: options.Counter = None,
-    judge: options.Judge = None,
+    judge: bench.Judge = None,
     device: options.Device = "auto",
     dtype: options.Dtype = None,
     offload: options.Offload = None,
