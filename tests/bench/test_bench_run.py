@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 import scripted
 from athena import datasets, models, strategies
@@ -343,3 +345,39 @@ def test_every_strategy_is_found(tmp_path):
     assert set(variants.READS) == set(strategies.STRATEGIES)
     assert json.dumps(variants.parse("a@b=1@c=x").options) == '{"b": 1, "c": "x"}'
     assert signal.SIGKILL == 9
+
+
+@pytest.fixture
+def real(say, tiny, counters):
+    """A run with a real pipeline, and how it was asked for."""
+    counters([0])
+    how = ("bench", "mini", "--model", tiny, "--counter", f"{counters.file}:circles", "--judge", f"{counters.file}:two",
+           "--limit", "5", "--strategies", "unsteered,adaptive", "--batch-size", "4")  # fmt: skip
+    assert say(*how, "--out", "whole").code == 0
+    return how
+
+
+def the_same_as_whole(folder):
+    """What an image costs depends on its company in the denoiser: that must be the same again."""
+    whole = by_key("whole")
+    assert by_key(folder) == whole and len(whole) == 10
+    for record in whole.values():
+        one, other = (Image.open(Path(run, record["image"])).tobytes() for run in ("whole", folder))
+        assert one == other
+
+
+def test_a_real_pipeline_cut_short_makes_the_same_run(say, real):
+    shutil.copytree("whole", "cut")
+    lines = Path("cut", book.RECORDS).read_text().splitlines(keepends=True)
+    Path("cut", book.RECORDS).write_text("".join(lines[:2] + lines[6:8]) + lines[8][:40])
+    for record in map(json.loads, lines[2:6] + lines[8:]):
+        Path("cut", record["image"]).unlink()
+    again = say(*real, "--out", "cut")
+    assert again.code == 0 and "cut short" in again.err and "4 of 10 images are there" in again.err
+    the_same_as_whole("cut")
+
+
+@pytest.mark.slow
+def test_a_real_pipeline_in_workers_makes_the_same_run(say, real):
+    assert say(*real, "--out", "team", "--workers", "2").code == 0
+    the_same_as_whole("team")
