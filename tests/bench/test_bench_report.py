@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import scripted
 from athena import datasets
 from athena.bench import plots, report
+from athena.errors import SettingsError
 
 ASKED = {"dataset": "made.json", "split": "all", "model": "scripted"}
 NAMES = ("unsteered", "static", "adaptive", "reseed@max_attempts=2", "reseed")
@@ -58,8 +60,6 @@ def test_the_markdown_page_has_the_tables_and_the_figures(made):
 
 
 def test_an_image_that_is_gone_is_said_to_be(run, tmp_path):
-    import shutil
-
     shutil.copytree(run, tmp_path / "b")
     shutil.rmtree(tmp_path / "b" / "images")
     report.write([tmp_path / "b"], tmp_path / "out", most=10)
@@ -71,6 +71,12 @@ def test_two_runs_stand_beside_each_other(run, tmp_path):
     scripted.bench(other, scripted.laid_out(limit=20), asked={**ASKED, "dataset": "mini", "split": "tune"})
     report.write([run, other], tmp_path / "out")
     assert r"\multicolumn{4}{c}{\textbf{mini, tune}}" in (tmp_path / "out" / "table1.tex").read_text()
+
+
+def test_runs_that_hold_the_same_images_are_not_mixed(run, tmp_path):
+    shutil.copytree(run, tmp_path / "copy")
+    with pytest.raises(SettingsError, match="the same image twice"):
+        report.write([run, tmp_path / "copy"], tmp_path / "out")
 
 
 def test_no_torch_comes_along(run, tmp_path):

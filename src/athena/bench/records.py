@@ -46,6 +46,14 @@ def frame(folders: Iterable[Path], judge: str | None = None) -> pd.DataFrame:
         run = read_run(folder)
         parts.append(rows(load(folder), run, str(folder), judge))
     whole = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    if len(whole) and len(
+        twice := whole[whole.duplicated(["model", "dataset", "strategy", "id", "draw", "seed"])]
+    ):
+        one = twice.iloc[0]
+        raise SettingsError(
+            f"the runs hold the same image twice ({one['model']}, {one['dataset']}, {one['strategy']}, entry "
+            f"{one['id']}, seed {one['seed']}; once in {one['run']}): report them one by one."
+        )
     if judge is not None and len(whole) and whole["count"].isna().all():
         known = sorted({name for part in whole["judges"] for name in part})
         raise SettingsError(

@@ -63,7 +63,7 @@ def here(
 ) -> Generator[dict[str, Any]]:
     """All chunks in this process."""
     for chunk in chunks:
-        kept = frozenset(book.done)
+        kept = {job.key for job in chunk.jobs} & book.done
         yield from making.made(
             steerer, chunk, how.call(call), how.find, book.folder, device_of(steerer, how.device), kept
         )
