@@ -1,4 +1,4 @@
-"""The figures of docs/mini.md: how the training went, and when the count can be seen."""
+"""The figure of docs/mini.md: how the training went."""
 
 from __future__ import annotations
 
@@ -50,17 +50,3 @@ def curves(work: Path, names: Iterable[str]) -> Path:
     axes.legend(frameon=False)
     figure.savefig(PICTURES / "mini-loss.png")
     return PICTURES / "mini-loss.png"
-
-
-def observability(shares: Mapping[str, Mapping[int, float]], steps: int) -> Path:
-    """How often the count seen after t steps is the final one, a line a family."""
-    figure, axes = axes_of()
-    for (family, points), colour in zip(shares.items(), INK, strict=False):
-        axes.plot([*points], [*points.values()], color=colour, marker="o", label=family)
-    axes.set_xlim(0, steps)
-    axes.set_ylim(0, 100)
-    axes.set_xlabel(f"steps done, of {steps}")
-    axes.set_ylabel("count is the final one, %")
-    axes.legend(frameon=False, loc="lower right")
-    figure.savefig(PICTURES / "mini-observability.png")
-    return PICTURES / "mini-observability.png"

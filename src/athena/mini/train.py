@@ -21,7 +21,7 @@ STAGES = (
     *(f"counter-{name}" for name in COUNTERS),
     "package",
 )
-MEASURES = ("tune", "labels", "agree", "evaluate")
+MEASURES = ("labels", "agree", "seconds", "curves")
 
 
 def run(stage: str, work: Path, minutes: float | None) -> None:
@@ -46,6 +46,17 @@ def run(stage: str, work: Path, minutes: float | None) -> None:
                 package.package(family, work)
         for name in COUNTERS:
             counters.package_counter(name, work, package.WEIGHTS / "counters")
+
+
+def measure(what: str, work: Path, only: list[str] | None) -> None:
+    """What stands in docs/mini.md beside the benchmark's own tables."""
+    from athena.mini import labels, package, report
+
+    packaged = [family for family in only or FAMILIES if (package.WEIGHTS / family).is_dir()]
+    if what == "curves":
+        print(report.curves(work, ("vae", "decoder", *FAMILIES)))
+    else:
+        getattr(labels, what)(work, packaged)
 
 
 def needs(family: str) -> tuple[str, ...]:
@@ -76,9 +87,7 @@ def main() -> None:
         os.execve(sys.executable, again, {**os.environ, **MALLOC})
     for stage in asked.stage:
         if stage in MEASURES:
-            from athena.mini import evaluate
-
-            getattr(evaluate, stage)(asked.work, tuple(asked.only or FAMILIES))
+            measure(stage, asked.work, asked.only)
             continue
         before = (
             STAGES if stage == "all" else needs(stage) if stage in FAMILIES and not asked.alone else (stage,)
