@@ -26,6 +26,7 @@ PUBLIC = [
     "models",
     "parse_prompt",
     "strategies",
+    "testing",
 ]
 
 # Which room may import which, from the ground up: a room names rooms above it in this list only.
@@ -45,16 +46,17 @@ ARROWS: dict[str, set[str]] = {
     "counters": BASE | {"_english", "_loading"},  # and, by name only, "mini": see LAZY
     "planning": BASE | {"strategies", "driver", "models"},
     "engine": BASE | {"planning", "strategies", "driver", "models", "counters", "progress"},
+    "testing": BASE | {"driver", "engine"},
     "watching": BASE | {"planning", "counters", "engine", "progress"},
     "drawing": BASE,
-    "athena": BASE | {"strategies", "models", "counters", "engine"},
+    "athena": BASE | {"strategies", "models", "counters", "engine", "testing"},
     "datasets": BASE,  # and, by name only, "mini": the words the embedded models know
     "bench": BASE
     | {"athena", "strategies", "models", "counters", "engine", "progress", "datasets", "drawing"},
     "mini": BASE | {"athena", "strategies", "models", "counters", "engine", "progress", "datasets", "bench"},
     "cli": BASE
     | {"athena", "strategies", "models", "counters", "engine", "progress", "datasets", "bench"}
-    | {"watching", "drawing", "_loading"},
+    | {"watching", "drawing", "testing", "_loading"},
     "__main__": {"cli"},
 }
 LAZY = {("counters", "mini"), ("models", "mini"), ("datasets", "mini")}  # only inside a function

@@ -10,7 +10,7 @@ from athena import errors
 from athena.prompts import CountPrompt, parse_prompt
 
 if TYPE_CHECKING:
-    from athena import counters, models, strategies
+    from athena import counters, models, strategies, testing
     from athena.engine import Athena, generate
     from athena.strategies import Finish, Probe
     from athena.types import Attempt, Cost, Result
@@ -30,6 +30,7 @@ __all__ = [
     "models",
     "parse_prompt",
     "strategies",
+    "testing",
 ]
 
 # Loaded at first use, so that `import athena` brings no torch.
@@ -44,6 +45,7 @@ _LAZY = {
     "generate": "athena.engine",
     "models": "",
     "strategies": "",
+    "testing": "",
 }
 
 

@@ -21,6 +21,7 @@ from torch import Tensor
 from athena.driver import traits
 from athena.driver.entry import Entry, Request, Steering, Stop
 from athena.driver.memo import EncoderMemo
+from athena.driver.parts import denoisers, modules
 from athena.driver.rows import Call
 from athena.driver.snapshot import Row, State
 from athena.driver.taps import stepping, tapped, untouched
@@ -189,9 +190,8 @@ class Driver:
 
     def install(self, entry: Entry, stack: ExitStack) -> Callable[[], int]:
         """Lay the taps for one call; gives a function that says how many encoder calls were made since."""
-        components = {name: x for name, x in vars(self.pipe).items() if isinstance(x, torch.nn.Module)}
         memos = []
-        for name, module in components.items():
+        for name, module in modules(self.pipe).items():
             if name in traits.DENOISERS:
                 stack.enter_context(tapped(module, partial(entry.denoise, module)))
             elif name in traits.SIDE_NETWORKS:
@@ -275,6 +275,6 @@ def check(pipe: Any) -> dict[str, inspect.Parameter]:
         )
     if not hasattr(pipe.scheduler, "step"):
         raise PipelineError(f"the scheduler of {name} ({type(pipe.scheduler).__name__}) has no step().")
-    if not any(isinstance(getattr(pipe, d, None), torch.nn.Module) for d in traits.DENOISERS):
+    if not denoisers(pipe):
         raise PipelineError(f"{name} has no denoiser under the names {', '.join(traits.DENOISERS)}.")
     return parameters

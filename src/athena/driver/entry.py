@@ -240,7 +240,7 @@ class Entry:
             answer = inner(*args, **kwargs)
             self.request.on_step(len(self.rows))
             return answer
-        given = inspect.signature(inner).bind_partial(*args, **kwargs).arguments
+        given = named(inner, args, kwargs)
         if self.decoded is not None:
             return pack(self.decoded, given)
         if index < passed:
@@ -288,6 +288,19 @@ def voice(module: torch.nn.Module, call: Call) -> Any:
     """What the shape of an answer depends on."""
     x = call.sample[0]
     return (id(module), tuple(x.shape), x.dtype, x.device)
+
+
+STEP = (
+    "model_output",
+    "timestep",
+    "sample",
+)  # what every scheduler's `step` takes, nearly always in this order
+
+
+def named(step: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of `scheduler.step` by name; a subclass may hide them behind *args."""
+    bound = inspect.signature(step).bind_partial(*args, **kwargs).arguments
+    return {**dict(zip(STEP, args, strict=False)), **bound, **kwargs}
 
 
 def unpack(answer: Any) -> tuple[Tensor, ...]:

@@ -1,0 +1,227 @@
+"""The checks, each a function of the subject: it raises `Failed`, or says what is worth knowing, or nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import torch
+
+from athena.driver import Steering
+from athena.engine import Athena
+from athena.testing import rows
+from athena.testing.subject import CATS, SEVEN, THREE, Failed, Subject, furthest, global_seed, numbers, scale
+
+SEED = 1
+STEERED = 2  # steps
+AWAY = Steering(THREE, 2.0, STEERED)
+
+
+def drivable(s: Subject) -> None:
+    assert s.driver
+    s.bare((SEVEN,), (SEED,))
+    s.run([SEVEN], [SEED])
+
+
+def resume(s: Subject) -> None:
+    """Two images, so that the rows of a state are put together again; stopped early and late."""
+    prompts, seeds = (SEVEN, CATS), (1, 2)
+    for until in {1, max(1, s.steps - 1)}:
+        states = s.run(prompts, seeds, until=until)
+        with global_seed(1):
+            same(s.driver.resume(states), s.bare(prompts, seeds), f"resumed after step {until}")
+
+
+def gamma_zero(s: Subject) -> None:
+    bare = s.bare((SEVEN,), (SEED,))
+    same(s.run([SEVEN], [SEED]), bare, "unsteered")
+    same(s.run([SEVEN], [SEED], Steering(THREE, 0.0, STEERED)), bare, "gamma 0")
+    same(s.run([SEVEN], [SEED], Steering(SEVEN, 2.0, STEERED)), bare, "the prompt itself as control prompt")
+
+
+def changed_rows(s: Subject) -> str | None:
+    """A batch of two of which one is steered: the bare pipe tells which rows its control prompt changes."""
+    ours, theirs = (rows.first_step(s, [prompt, CATS], (1, 2)) for prompt in (SEVEN, THREE))
+    if len(ours) != len(theirs):
+        raise Failed(f"{len(ours)} denoiser calls a step for one prompt, {len(theirs)} for another")
+    changes = [rows.changed(a, b) for a, b in zip(ours, theirs, strict=True)]
+    if not any(changes):
+        raise Failed("the prompt changes none of the denoiser's arguments")
+    with rows.listening(s) as plain:
+        s.run([SEVEN, CATS], [1, 2])
+    with rows.listening(s) as steered:
+        s.run([SEVEN, CATS], [1, 2], [AWAY, None])
+    calls = STEERED * int(getattr(s.pipe.scheduler, "order", 1))
+    extra = rows.rows_in(steered) - rows.rows_in(plain)
+    if extra <= 0:
+        raise Failed("no row of the control prompt was evaluated")
+    fewest = calls * sum(len(rows_changed) for rows_changed in changes)
+    if extra <= fewest:
+        return None
+    bound = [
+        len(one.call.sample) // 2 if found and rows.tied(one, found) else len(found)
+        for one, found in zip(ours, changes, strict=True)
+    ]
+    if extra <= calls * sum(bound):
+        return "rows depend on each other in this denoiser: an image's are evaluated together"
+    raise Failed(f"{extra} rows evaluated for the control prompt, which changes {fewest}")
+
+
+def steering_changes(s: Subject) -> None:
+    gap = furthest(s.run([SEVEN], [SEED], AWAY), s.bare((SEVEN,), (SEED,)))
+    if not 1e-3 < gap < float("inf"):
+        raise Failed(f"steered from {THREE!r}, the final latents moved by {gap:.1g}")
+
+
+def last_estimate(s: Subject) -> str | None:
+    state = s.run([SEVEN], [SEED], until=s.steps)[0]
+    final = s.bare((SEVEN,), (SEED,))
+    with global_seed(0):
+        clean = s.driver.decode(state.clean, [state], output_type=s.call.get("output_type", "pil"))
+    apart = numbers(clean) - final
+    gap = float(apart.norm() / final.norm())
+    if gap <= 1e-3:
+        return None
+    if gap <= 0.05 and ends_roughly(s.pipe.scheduler):
+        return f"within {gap:.1%}: {type(s.pipe.scheduler).__name__} ends so"
+    raise Failed(f"they differ by {gap:.2%} of the latents' length")
+
+
+def ends_roughly(scheduler: Any) -> bool:
+    """Whether its last step stops short of the clean latents (Stable Diffusion's DDIM), or mixes in earlier ones."""
+    short = float(getattr(scheduler, "final_alpha_cumprod", 1.0)) < 1.0
+    return short or any(hasattr(scheduler, history) for history in ("model_outputs", "ets"))
+
+
+def batches(s: Subject) -> None:
+    prompts, seeds = (SEVEN, CATS, THREE), (1, 2, 3)
+    steering = [AWAY, None, Steering("a photo of apples", 1.0, 1)]
+    together = numbers(s.run(prompts, seeds, steering))
+    alone = [numbers(s.run([p], [n], [how])) for p, n, how in zip(prompts, seeds, steering, strict=True)]
+    gap = furthest(together, torch.cat(alone))
+    if gap <= s.tolerance * scale(together):
+        return
+    bare = furthest(
+        s.bare(prompts, seeds), torch.cat([s.bare((p,), (n,)) for p, n in zip(prompts, seeds, strict=True)])
+    )
+    raise Failed(f"they differ by {gap:.1g}; the bare pipe's own batch by {bare:.1g}")
+
+
+# --- leaving no trace
+
+
+class Trouble(Exception):
+    """What a counter raises on purpose."""
+
+
+def after_success(s: Subject) -> None:
+    untouched_by(s, lambda: ask(s, lambda image, noun: 5))
+
+
+def after_exception(s: Subject) -> None:
+    def fails(image: Any, noun: str) -> int:
+        raise Trouble
+
+    def attempt() -> None:
+        with suppress(Trouble):
+            ask(s, fails)
+            raise Failed("the counter was not asked")
+
+    untouched_by(s, attempt)
+
+
+def after_interrupt(s: Subject) -> None:
+    """Ctrl-C while the denoiser works, in the middle of a run and after it was steered."""
+
+    def attempt() -> None:
+        calls: list[int] = []
+
+        def interrupts(*_: Any) -> None:
+            calls.append(1)
+            if len(calls) == 4:
+                raise KeyboardInterrupt("on purpose")
+
+        hooks = [module.register_forward_pre_hook(interrupts) for module in s.denoisers]
+        try:
+            s.driver.run([SEVEN], [SEED], AWAY, **s.call)
+        except KeyboardInterrupt as stop:
+            if stop.args != ("on purpose",):
+                raise
+        else:
+            raise Failed("the interrupt was swallowed")
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    untouched_by(s, attempt)
+
+
+def ask(s: Subject, counter: Callable[[Any, str], int]) -> None:
+    """A whole adaptive request, whose estimates miss: it probes, decodes, counts, steers and finishes."""
+    athena = Athena(s.pipe, counter, progress=False)
+    athena(SEVEN, seed=SEED, estimate_step=2, steer_steps=1, gamma=2.0, **s.call)
+
+
+def untouched_by(s: Subject, attempt: Callable[[], None]) -> None:
+    """Attributes, the next plain call and the global random states are what they were."""
+    at_rest, before = s.anatomy(), s.bare((SEVEN,), (SEED,))
+    s.afresh((SEVEN,), (SEED,), output_type="pil")
+    once = s.anatomy()
+    with global_seed(SEED):
+        random_before = global_state()
+        attempt()
+        random_after = global_state()
+    after = s.anatomy()
+    scratch = {
+        name for name in once if once[name] != at_rest.get(name)
+    }  # what the bare pipe itself makes anew
+    scratch = {name for name in scratch if not name.startswith(("pipe.", "scheduler."))}
+    traces = sorted(k for k in once.keys() | after.keys() if once.get(k) != after.get(k) and k not in scratch)
+    if traces:
+        raise Failed(f"traces left at {', '.join(traces[:3])}{' and elsewhere' * (len(traces) > 3)}")
+    if random_before != random_after:
+        raise Failed("the global random state was changed")
+    same(s.afresh((SEVEN,), (SEED,)), before, "the next plain call")
+
+
+def global_state() -> tuple[Any, ...]:
+    return (
+        torch.get_rng_state().numpy().tobytes(),
+        random.getstate(),
+        str(np.random.get_state()),
+    )
+
+
+def seeds(s: Subject) -> None:
+    """Under another global random state, which no seed may depend on."""
+    first = s.run([SEVEN], [SEED], AWAY)
+    with global_seed(99):
+        again = s.driver.run([SEVEN], [SEED], AWAY, **s.call)
+    same(again, first, "the same seed again")
+    if furthest(s.run([SEVEN], [SEED + 1], AWAY), first) < 1e-3:
+        raise Failed("another seed makes the same image")
+
+
+def same(a: Any, b: Any, what: str) -> None:
+    gap = furthest(a, b)
+    if gap != 0.0:
+        raise Failed(f"{what}: differs by {gap:.1g}")
+
+
+CHECKS: dict[str, Callable[[Subject], str | None]] = {
+    "drivable": drivable,
+    "resume equals the straight run": resume,
+    "gamma 0 equals the plain pipe": gamma_zero,
+    "the control pass evaluates only changed rows": changed_rows,
+    "steering with another count changes the image": steering_changes,
+    "clean estimate at the last step equals the final latents": last_estimate,
+    "batch of three equals one by one": batches,
+    "pipe untouched after success": after_success,
+    "pipe untouched after an exception in the counter": after_exception,
+    "pipe untouched after an interrupt": after_interrupt,
+    "seeds reproducible": seeds,
+}
+NAMES = tuple(CHECKS)

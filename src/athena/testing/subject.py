@@ -1,0 +1,162 @@
+"""The pipeline under test: the least call it needs, its bare answer, and what can be seen of it from outside."""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from math import ceil
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from athena.driver import Driver, denoisers, is_texts
+
+SEVEN, THREE, CATS = "a photo of seven apples", "a photo of three apples", "a photo of two cats"
+STEPS = 4
+CONTROL_PICTURES = ("control_image", "image")  # what ControlNets call their picture
+
+
+class Failed(Exception):
+    """A check found what must not be."""
+
+
+def in_short(error: BaseException) -> str:
+    """An error on one line of a table."""
+    line = " ".join(f"{type(error).__name__}: {error}".split())
+    return line if len(line) <= 300 else f"{line[:297]}..."
+
+
+class Subject:
+    def __init__(self, pipe: Any, given: dict[str, Any]) -> None:
+        self.pipe, self.given = pipe, given
+        self.bare = lru_cache(maxsize=None)(self.afresh)
+
+    @property
+    def driver(self) -> Driver:
+        """A new one each time: nothing is remembered from one check to the next."""
+        return Driver(self.pipe)
+
+    @property
+    def call(self) -> dict[str, Any]:
+        """The arguments of every call: what was given, and the least for the rest."""
+        taken = inspect.signature(type(self.pipe).__call__).parameters
+        side = 8 * int(getattr(self.pipe, "vae_scale_factor", 8))  # 8 x 8 latents
+        least: dict[str, Any] = {
+            "num_inference_steps": STEPS,
+            "height": side,
+            "width": side,
+            "output_type": "latent",
+            "use_resolution_binning": False,  # or a small picture is made a large one
+            "clean_caption": False,  # which needs packages nobody asked for
+        }
+        if getattr(self.pipe, "controlnet", None) is not None or CONTROL_PICTURES[0] in taken:
+            name = next((name for name in CONTROL_PICTURES if name in taken), "")
+            least[name] = picture(int(self.given.get("height", side)), int(self.given.get("width", side)))
+        return {**{k: v for k, v in least.items() if k in taken}, **self.given}
+
+    def afresh(self, prompts: tuple[str, ...], seeds: tuple[int, ...], **more: Any) -> Tensor:
+        """The answer of the bare pipe, which ATHENA never touches."""
+        given = {**self.call, **more}
+        call = {k: [v] * len(prompts) if is_texts(k, v) else v for k, v in given.items()}
+        generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        with global_seed(0):
+            return numbers(self.pipe(prompt=list(prompts), generator=generators, **call).images)
+
+    def run(self, prompts: Sequence[str], seeds: Sequence[int], *how: Any, **more: Any) -> Any:
+        """`Driver.run` of a new driver."""
+        with global_seed(0):
+            return self.driver.run(prompts, seeds, *how, **{**self.call, **more})
+
+    @property
+    def steps(self) -> int:
+        """As its scheduler counts them, which may be one more than was asked for."""
+        self.bare((SEVEN,), (1,))
+        return ceil(len(self.pipe.scheduler.timesteps) / int(getattr(self.pipe.scheduler, "order", 1)))
+
+    @property
+    def tolerance(self) -> float:
+        """How far a batch may be from single runs, against unit scale: the last bits of half precision."""
+        half = any(next(m.parameters()).dtype in (torch.float16, torch.bfloat16) for m in self.denoisers)
+        return 5e-2 if half else 1e-4
+
+    @property
+    def denoisers(self) -> list[torch.nn.Module]:
+        return list(denoisers(self.pipe).values())
+
+    def anatomy(self) -> dict[str, Any]:
+        """Every attribute of the pipe, its scheduler and its modules, deep enough to notice a trace."""
+        modules = {name: x for name, x in vars(self.pipe).items() if isinstance(x, torch.nn.Module)}
+        found = {f"pipe.{k}": told(v) for k, v in vars(self.pipe).items()}
+        found |= {f"scheduler.{k}": told(v) for k, v in vars(self.pipe.scheduler).items()}
+        for root, module in modules.items():
+            for name, inner in module.named_modules():
+                found |= {f"{root}.{name}.{k}": told(v) for k, v in vars(inner).items()}
+        return found
+
+
+class Held:
+    """An object itself: kept, so that no other can come to lie at its address."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Held) and self.x is other.x
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def told(x: Any) -> Any:
+    """Enough of a value to notice another one in its place."""
+    if isinstance(x, dict):
+        return (Held(x), tuple((str(k), Held(v)) for k, v in x.items()))
+    if isinstance(x, list | tuple | set):
+        return (Held(x), tuple(Held(v) for v in x))
+    return (Held(x), x._version) if isinstance(x, Tensor) else Held(x)
+
+
+def numbers(images: Any) -> Tensor:
+    """Whatever a pipe returns, as one tensor."""
+    if isinstance(images, Tensor):
+        return images.detach().float().cpu()
+    if isinstance(images, np.ndarray):
+        return torch.from_numpy(images).float()
+    return torch.stack([torch.from_numpy(np.array(x)).float() if hasattr(x, "save") else x for x in images])
+
+
+def furthest(a: Any, b: Any) -> float:
+    a, b = numbers(a), numbers(b)
+    if a.shape != b.shape:
+        raise Failed(f"shapes differ: {tuple(a.shape)} and {tuple(b.shape)}")
+    gap = (a - b).abs().max()
+    return float(gap) if torch.isfinite(gap) else float("inf")
+
+
+def scale(x: Any) -> float:
+    return max(1.0, float(numbers(x).abs().max()))
+
+
+def picture(height: int, width: int) -> Any:
+    """Something for a ControlNet to look at."""
+    from PIL import Image
+
+    slope = np.linspace(0, 255, height * width * 3).reshape(height, width, 3)
+    return Image.fromarray(slope.astype(np.uint8))
+
+
+@contextmanager
+def global_seed(seed: int) -> Iterator[None]:
+    """For pipes that draw from the global random state, which is put back."""
+    before = torch.get_rng_state(), random.getstate(), np.random.get_state()
+    torch.manual_seed(seed), random.seed(seed), np.random.seed(seed)
+    try:
+        yield
+    finally:
+        torch.set_rng_state(before[0])
+        random.setstate(before[1])
+        np.random.set_state(before[2])
