@@ -12,6 +12,7 @@ from diffusers import DiffusionPipeline
 
 from . import tokens
 from .dit import flux, pixart, sd3
+from .every import EVERY, MAPPED, OUT_OF_SCOPE
 from .qwen import qwen, zimage
 from .schedulers import DRAWS_GLOBALLY, EXTRA_CALL, PAIRS, REFUSED, SCHEDULERS, with_scheduler
 from .unet import sd15, sdxl
@@ -19,7 +20,10 @@ from .unet import sd15, sdxl
 __all__ = [
     "CALL",
     "DRAWS_GLOBALLY",
+    "EVERY",
     "EXTRA_CALL",
+    "MAPPED",
+    "OUT_OF_SCOPE",
     "PAIRS",
     "PIPELINES",
     "REFUSED",

@@ -18,6 +18,25 @@ from . import parts
 from .tokens import clip_tokenizer, t5_tokenizer
 
 
+def flux_transformer(**more: object) -> FluxTransformer2DModel:
+    return parts.liven(
+        FluxTransformer2DModel(
+            **{
+                "in_channels": 16,  # 2 x 2 latents of 4 channels
+                "num_layers": 1,
+                "num_single_layers": 1,
+                "attention_head_dim": 16,
+                "num_attention_heads": 2,
+                "joint_attention_dim": 32,
+                "pooled_projection_dim": 32,
+                "guidance_embeds": True,
+                "axes_dims_rope": (4, 4, 8),
+                **more,
+            }
+        )
+    )
+
+
 @parts.deterministic
 def flux() -> FluxPipeline:
     tokenizer, tokenizer_2 = clip_tokenizer(), t5_tokenizer()
@@ -28,19 +47,7 @@ def flux() -> FluxPipeline:
         tokenizer=tokenizer,
         text_encoder_2=parts.t5(tokenizer_2),
         tokenizer_2=tokenizer_2,
-        transformer=parts.liven(
-            FluxTransformer2DModel(
-                in_channels=16,  # 2 x 2 latents of 4 channels
-                num_layers=1,
-                num_single_layers=1,
-                attention_head_dim=16,
-                num_attention_heads=2,
-                joint_attention_dim=32,
-                pooled_projection_dim=32,
-                guidance_embeds=True,
-                axes_dims_rope=(4, 4, 8),
-            )
-        ),
+        transformer=flux_transformer(),
     )
 
 

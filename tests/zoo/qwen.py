@@ -89,6 +89,23 @@ def qwen() -> QwenImagePipeline:
     )
 
 
+def zimage_transformer(**more: object) -> ZImageTransformer2DModel:
+    return parts.liven(
+        ZImageTransformer2DModel(
+            in_channels=4,
+            dim=32,
+            n_layers=2,
+            n_refiner_layers=1,
+            n_heads=2,
+            n_kv_heads=2,
+            cap_feat_dim=32,
+            axes_dims=[8, 4, 4],
+            axes_lens=[256, 32, 32],
+            **more,
+        )
+    )
+
+
 @parts.deterministic
 def zimage() -> ZImagePipeline:
     """Latents and prompts go into the transformer as lists of tensors, and a list comes back."""
@@ -98,17 +115,5 @@ def zimage() -> ZImagePipeline:
         vae=parts.vae(scaling_factor=0.3611, shift_factor=0.1159),
         text_encoder=parts.liven(Qwen3Model(Qwen3Config(**language_model(tokenizer), head_dim=16))),
         tokenizer=tokenizer,
-        transformer=parts.liven(
-            ZImageTransformer2DModel(
-                in_channels=4,
-                dim=32,
-                n_layers=2,
-                n_refiner_layers=1,
-                n_heads=2,
-                n_kv_heads=2,
-                cap_feat_dim=32,
-                axes_dims=[8, 4, 4],
-                axes_lens=[256, 32, 32],
-            )
-        ),
+        transformer=zimage_transformer(),
     )

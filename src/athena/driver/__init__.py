@@ -2,7 +2,7 @@
 
 from athena.driver.driver import Driver
 from athena.driver.entry import Request, Steering, TooManyRows
-from athena.driver.parts import denoisers, is_texts
+from athena.driver.parts import denoisers, own_of_each
 from athena.driver.pictures import as_pictures
 from athena.driver.snapshot import Row, State
 from athena.driver.taps import stepping, untouched
@@ -16,7 +16,7 @@ __all__ = [
     "TooManyRows",
     "as_pictures",
     "denoisers",
-    "is_texts",
+    "own_of_each",
     "stepping",
     "untouched",
 ]

@@ -21,7 +21,7 @@ from torch import Tensor
 from athena.driver import traits
 from athena.driver.entry import Entry, Request, Steering, Stop
 from athena.driver.memo import EncoderMemo
-from athena.driver.parts import denoisers, modules
+from athena.driver.parts import denoisers, modules, pictures_are_rows
 from athena.driver.rows import Call
 from athena.driver.snapshot import Row, State
 from athena.driver.taps import stepping, tapped, untouched
@@ -92,6 +92,8 @@ class Driver:
             value = shared[name]
             if name.startswith(traits.TEXTS) and isinstance(value, str | list | tuple):
                 values = [value] * n if isinstance(value, str) else list(value)
+            elif name in traits.PICTURES and isinstance(value, list) and pictures_are_rows(self.pipe, call):
+                values = value
             elif name == "latents" and value is not None:
                 if not isinstance(value, Tensor):
                     raise SettingsError(f"latents: expected a tensor, got {type(value).__name__}.")
@@ -166,6 +168,9 @@ class Driver:
         with self._lock, self.request() as request, ExitStack() as stack:
             entry = Entry(request, self.pipe.scheduler, rows, shared, generators, **how)
             stack.enter_context(untouched(self.pipe))
+            if entry.resumed:
+                entry.began = entry.resumed[0].began
+                torch.set_rng_state(entry.began)
             encoded = self.install(entry, stack)
             call = self.arguments(rows, shared, generators, entry)
             try:

@@ -14,7 +14,8 @@ from torch import Generator, Tensor
 
 from athena.driver import rows as rw
 from athena.driver.clean import clean_estimate, kind_of_prediction, noise_level
-from athena.driver.memo import EncoderMemo, silence
+from athena.driver.memo import EncoderMemo, leaves, silence
+from athena.driver.parts import ties_rows
 from athena.driver.rows import Call, Layout, Tree
 from athena.driver.snapshot import Row, State, restore_scheduler, scheduler_states
 from athena.driver.taps import Forward, is_cached, own_cache
@@ -69,6 +70,7 @@ class Entry:
     most_rows: int | None = None  # in one call of the denoiser
     first_only: bool = False  # leave before the first `scheduler.step`, having made the first prediction
 
+    began: Tensor = field(default_factory=torch.get_rng_state)
     calls: int = 0
     nth: int = 0
     heard: list[Call] = field(default_factory=list)
@@ -205,12 +207,16 @@ class Entry:
         )
         if not chosen:
             return self.main(module, forward, call, layout, nth)
+        tied = ties_rows(module)
+        taken = (
+            [r for r in range(layout.rows) if images[r] in {images[c] for c in chosen}] if tied else chosen
+        )
         grafted = rw.graft(call.tree, theirs.tree, first.tree, layout)
-        part, part_layout = rw.take(grafted, chosen, layout), Layout(len(chosen), layout.lists)
-        bill = [images[r] for r in chosen]
-        whole = Layout(layout.rows + len(chosen), layout.lists)
+        part, part_layout = rw.take(grafted, taken, layout), Layout(len(taken), layout.lists)
+        bill = [images[r] for r in taken]
+        whole = Layout(layout.rows + len(taken), layout.lists)
         fits = self.most_rows is None or whole.rows <= self.most_rows or len(self.rows) == 1
-        if self.calls and difference.joinable and fits and not is_cached(module):
+        if self.calls and difference.joinable and fits and not tied and not is_cached(module):
             both = Call.from_tree(rw.join([call.tree, part], [layout, part_layout]))
             answer = self.evaluate(forward, both, whole, [*images, *bill])
             main = rw.take(answer, range(layout.rows), whole)
@@ -219,7 +225,9 @@ class Entry:
             main = self.main(module, forward, call, layout, nth)
             with own_cache(module):
                 control = self.evaluate(forward, Call.from_tree(part), part_layout, bill)
-        gammas = [self.strength(image) for image in bill]
+        gammas = [self.strength(images[r]) for r in chosen]
+        if tied:
+            control = rw.take(control, [taken.index(r) for r in chosen], part_layout)
         return steer_rows(main, control, chosen, gammas)
 
     def strength(self, image: int) -> float:
@@ -267,6 +275,7 @@ class Entry:
                     scheduler=schedulers[i],
                     generator=self.generators[i].get_state(),
                     elsewhere=elsewhere,
+                    began=self.began,
                     clean=None if clean is None else clean[one].to(answer[0].dtype),
                     call=self.shared,
                     changed=frozenset(self.changed),
@@ -286,8 +295,8 @@ class Entry:
 
 def voice(module: torch.nn.Module, call: Call) -> Any:
     """What the shape of an answer depends on."""
-    x = call.sample[0]
-    return (id(module), tuple(x.shape), x.dtype, x.device)
+    row = [(tuple(x.shape), x.dtype, x.device) for x in leaves(call.sample[0]) if isinstance(x, Tensor)]
+    return (id(module), *row)
 
 
 STEP = (

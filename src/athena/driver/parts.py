@@ -32,6 +32,30 @@ def denoisers(pipe: Any) -> dict[str, torch.nn.Module]:
     return {name: x for name, x in modules(pipe).items() if name in traits.DENOISERS}
 
 
-def is_texts(name: str, value: Any) -> bool:
-    """Whether an argument of the call is a text that every image has its own of."""
-    return name.startswith(traits.TEXTS) and isinstance(value, str)
+def own_of_each(pipe: Any, call: dict[str, Any], images: int) -> dict[str, Any]:
+    """A call of the bare pipe for several images: a text, or a ControlNet's picture, for each of them."""
+    pictures = pictures_are_rows(pipe, call)
+
+    def each(name: str, value: Any) -> bool:
+        text = name.startswith(traits.TEXTS) and isinstance(value, str)
+        return text or (pictures and name in traits.PICTURES and not isinstance(value, list))
+
+    return {name: [value] * images if each(name, value) else value for name, value in call.items()}
+
+
+def pictures_are_rows(pipe: Any, call: dict[str, Any]) -> bool:
+    """Whether a list of pictures has one an image: with several ControlNets, or modes, it has one for each."""
+    side = getattr(pipe, traits.SIDE_NETWORKS[0], None)
+    return side is not None and not hasattr(side, "nets") and call.get("control_mode") is None
+
+
+def processors(module: torch.nn.Module) -> Iterator[tuple[torch.nn.Module, Any]]:
+    """Every attention of a denoiser that has one, with its processor."""
+    for child in module.modules():
+        if hasattr(child, "processor"):
+            yield child, child.processor
+
+
+def ties_rows(module: torch.nn.Module) -> bool:
+    """Whether an image's rows must go through the denoiser together."""
+    return any(type(x).__name__.startswith(traits.ROWS_TOGETHER) for _, x in processors(module))

@@ -39,6 +39,7 @@ class State:
     scheduler: dict[str, Any]  # its attributes after that; `PerRow` where they hold this image's tensors
     generator: Tensor  # the state of this image's random generator
     elsewhere: Tensor  # the global one's, for schedulers that draw from it whatever they are given
+    began: Tensor  # the global one's when the run was entered: some pipes encode their picture with it
     clean: Tensor | None  # z^_0 from the last prediction; None when the scheduler can't be read
     call: dict[str, Any]  # the pipe's arguments that all images share
     changed: frozenset[int] = frozenset()  # calls after which the user's callback changed more than latents

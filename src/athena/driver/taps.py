@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from athena.driver.parts import denoisers, pipes, processors
+
 SLOT = "_compiled_call_impl"
 Forward = Callable[..., Any]
 
@@ -65,7 +67,10 @@ def untouched(pipe: Any) -> Iterator[None]:
     """Give the pipe, its scheduler and the global random state back as they were."""
     with ExitStack() as stack:
         stack.enter_context(same_precision(getattr(pipe, "vae", None)))
-        stack.enter_context(same_attributes(pipe))
+        for one in pipes(pipe):
+            stack.enter_context(same_attributes(one))
+        for denoiser in denoisers(pipe).values():
+            stack.enter_context(same_processors(denoiser))
         stack.enter_context(same_attributes(pipe.scheduler))
         stack.enter_context(same_random_state())
         yield
@@ -88,6 +93,19 @@ def same_attributes(thing: Any) -> Iterator[None]:
                 x_now.update(x) if isinstance(x, dict) else x_now.extend(x)
         slots.clear()
         slots.update({**before, **renewed})
+
+
+@contextmanager
+def same_processors(denoiser: torch.nn.Module) -> Iterator[None]:
+    """Perturbed attention lays its processors on for one call, and leaves them there when that is interrupted."""
+    before = list(processors(denoiser))
+    try:
+        yield
+    finally:
+        for attention, processor in before:
+            if attention.processor is not processor:
+                del attention.processor
+                attention.processor = processor
 
 
 @contextmanager

@@ -7,6 +7,10 @@ DENOISERS = ("transformer", "unet", "transformer_2")  # their forward is the sea
 SIDE_NETWORKS = ("controlnet",)  # run once a step beside the denoiser, so they fall silent with it
 TEXT_ENCODERS = ("text_encoder", "image_encoder")  # by the beginning of the name: text_encoder_2, ...
 
+# Attention processors that part their batch in two or three (perturbed-attention guidance), by the beginning of
+# the class's name: under them a row means nothing without the other rows of its image.
+ROWS_TOGETHER = "PAG"
+
 SAMPLE = ("hidden_states", "sample", "x")  # the noisy latents among the denoiser's arguments
 
 # Arguments that hold positions of tokens or pixels: their first dimension is never the sample.
@@ -26,3 +30,8 @@ FROM_SIDE_NETWORKS = frozenset(
 
 # Arguments of a pipeline's call of which every image has its own; `latents` besides.
 TEXTS = ("prompt", "negative_prompt")  # by the beginning of the name: prompt_2, negative_prompt_3, ...
+PICTURES = (
+    "image",
+    "control_image",
+    "mask_image",
+)  # and of these where they come as a list, beside a ControlNet

@@ -44,10 +44,19 @@ def gamma_zero(s: Subject) -> None:
 
 def changed_rows(s: Subject) -> str | None:
     """A batch of two of which one is steered: the bare pipe tells which rows its control prompt changes."""
-    ours, theirs = (rows.first_step(s, [prompt, CATS], (1, 2)) for prompt in (SEVEN, THREE))
-    if len(ours) != len(theirs):
-        raise Failed(f"{len(ours)} denoiser calls a step for one prompt, {len(theirs)} for another")
-    changes = [rows.changed(a, b) for a, b in zip(ours, theirs, strict=True)]
+    theirs = rows.first_step(s, [THREE, CATS], (1, 2))
+    changes: list[set[int]] = []
+    bound: list[int] = []
+
+    def look(ours: list[rows.Heard]) -> None:
+        if len(ours) != len(theirs):
+            raise Failed(f"{len(ours)} denoiser calls a step for one prompt, {len(theirs)} for another")
+        changes.extend(rows.changed(a, b) for a, b in zip(ours, theirs, strict=True))
+        for one, found in zip(ours, changes, strict=True):
+            together = found and rows.tied(one, found)
+            bound.append(len(one.call.sample) // 2 if together else len(found))
+
+    rows.first_step(s, [SEVEN, CATS], (1, 2), look)
     if not any(changes):
         raise Failed("the prompt changes none of the denoiser's arguments")
     with rows.listening(s) as plain:
@@ -56,18 +65,12 @@ def changed_rows(s: Subject) -> str | None:
         s.run([SEVEN, CATS], [1, 2], [AWAY, None])
     calls = STEERED * int(getattr(s.pipe.scheduler, "order", 1))
     extra = rows.rows_in(steered) - rows.rows_in(plain)
+    fewest = calls * sum(len(found) for found in changes)
     if extra <= 0:
         raise Failed("no row of the control prompt was evaluated")
-    fewest = calls * sum(len(rows_changed) for rows_changed in changes)
-    if extra <= fewest:
-        return None
-    bound = [
-        len(one.call.sample) // 2 if found and rows.tied(one, found) else len(found)
-        for one, found in zip(ours, changes, strict=True)
-    ]
-    if extra <= calls * sum(bound):
-        return "rows depend on each other in this denoiser: an image's are evaluated together"
-    raise Failed(f"{extra} rows evaluated for the control prompt, which changes {fewest}")
+    if extra > calls * sum(bound):
+        raise Failed(f"{extra} rows evaluated for the control prompt, which changes {fewest}")
+    return "an image's rows depend on each other here, and are evaluated together" if extra > fewest else None
 
 
 def steering_changes(s: Subject) -> None:
@@ -91,9 +94,10 @@ def last_estimate(s: Subject) -> str | None:
 
 
 def ends_roughly(scheduler: Any) -> bool:
-    """Whether its last step stops short of the clean latents (Stable Diffusion's DDIM), or mixes in earlier ones."""
+    """Whether its last step stops short of the clean latents (SD's DDIM), clips them, or mixes in earlier ones."""
     short = float(getattr(scheduler, "final_alpha_cumprod", 1.0)) < 1.0
-    return short or any(hasattr(scheduler, history) for history in ("model_outputs", "ets"))
+    clips = scheduler.config.get("thresholding") or scheduler.config.get("clip_sample")
+    return short or clips or any(hasattr(scheduler, history) for history in ("model_outputs", "ets"))
 
 
 def batches(s: Subject) -> None:

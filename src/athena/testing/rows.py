@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from athena.driver import is_texts, stepping, untouched
+from athena.driver import own_of_each, stepping, untouched
 from athena.driver.rows import Call, Layout, prediction, take
 from athena.testing.subject import Subject
 
@@ -48,13 +48,19 @@ def rows_in(heard: Sequence[Heard]) -> int:
     return sum(len(one.call.sample) for one in heard)
 
 
-def first_step(subject: Subject, prompts: Sequence[str], seeds: Sequence[int]) -> list[Heard]:
-    """The denoiser's calls in the bare pipe's first step."""
+def first_step(
+    subject: Subject,
+    prompts: Sequence[str],
+    seeds: Sequence[int],
+    look: Callable[[list[Heard]], None] = lambda heard: None,
+) -> list[Heard]:
+    """The denoiser's calls in the bare pipe's first step; `look` at them while the pipe is still in it."""
 
     def enough(*args: Any, **kwargs: Any) -> None:
+        look(list(heard))
         raise Enough
 
-    call = {k: [v] * len(prompts) if is_texts(k, v) else v for k, v in subject.call.items()}
+    call = own_of_each(subject.pipe, subject.call, len(prompts))
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     with listening(subject) as heard, untouched(subject.pipe), stepping(subject.pipe.scheduler, enough):
         try:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from athena.driver import Driver, denoisers, is_texts
+from athena.driver import Driver, denoisers, own_of_each
 
 SEVEN, THREE, CATS = "a photo of seven apples", "a photo of three apples", "a photo of two cats"
 STEPS = 4
@@ -61,8 +61,7 @@ class Subject:
 
     def afresh(self, prompts: tuple[str, ...], seeds: tuple[int, ...], **more: Any) -> Tensor:
         """The answer of the bare pipe, which ATHENA never touches."""
-        given = {**self.call, **more}
-        call = {k: [v] * len(prompts) if is_texts(k, v) else v for k, v in given.items()}
+        call = own_of_each(self.pipe, {**self.call, **more}, len(prompts))
         generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         with global_seed(0):
             return numbers(self.pipe(prompt=list(prompts), generator=generators, **call).images)
@@ -70,7 +69,8 @@ class Subject:
     def run(self, prompts: Sequence[str], seeds: Sequence[int], *how: Any, **more: Any) -> Any:
         """`Driver.run` of a new driver."""
         with global_seed(0):
-            return self.driver.run(prompts, seeds, *how, **{**self.call, **more})
+            call = own_of_each(self.pipe, {**self.call, **more}, len(prompts))
+            return self.driver.run(prompts, seeds, *how, **call)
 
     @property
     def steps(self) -> int:

@@ -1,0 +1,71 @@
+"""A tiny instance of every class that diffusers maps text-to-image models to, by the name of the class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from diffusers import DiffusionPipeline
+from diffusers.pipelines.auto_pipeline import AUTO_TEXT2IMAGE_PIPELINES_MAPPING
+from PIL import Image
+
+from . import dit, qwen, relatives, stable, unet
+
+MAPPED = tuple(cls.__name__ for cls in AUTO_TEXT2IMAGE_PIPELINES_MAPPING.values())
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How to build it, and what its call needs beside prompt, steps and generator."""
+
+    build: Callable[[], DiffusionPipeline]
+    call: dict = field(default_factory=dict)
+
+
+PHOTO = Image.linear_gradient("L").resize((64, 64)).convert("RGB")
+SIZE = {"height": 64, "width": 64}
+SHORT = {"max_sequence_length": 32}
+GUIDED = {**SIZE, "guidance_scale": 3.0}
+TRUE_CFG = {"true_cfg_scale": 3.0, "negative_prompt": "blurry"}
+PAG = {**GUIDED, "pag_scale": 2.0}
+
+EVERY: dict[str, Entry] = {
+    "StableDiffusionPipeline": Entry(unet.sd15, GUIDED),
+    "StableDiffusionXLPipeline": Entry(unet.sdxl, GUIDED),
+    "StableDiffusion3Pipeline": Entry(dit.sd3, {**GUIDED, **SHORT}),
+    "StableDiffusion3PAGPipeline": Entry(relatives.sd3_pag, {**PAG, **SHORT}),
+    "IFPipeline": Entry(stable.deepfloyd, {"guidance_scale": 3.0, "height": 8, "width": 8}),
+    "StableDiffusionControlNetPipeline": Entry(stable.sd_controlnet, GUIDED),
+    "StableDiffusionXLControlNetPipeline": Entry(stable.sdxl_controlnet, GUIDED),
+    "StableDiffusionXLControlNetUnionPipeline": Entry(
+        stable.sdxl_controlnet_union, {**GUIDED, "control_mode": 0}
+    ),
+    "StableDiffusion3ControlNetPipeline": Entry(relatives.sd3_controlnet, {**GUIDED, **SHORT}),
+    "LatentConsistencyModelPipeline": Entry(stable.lcm, GUIDED),
+    "PixArtAlphaPipeline": Entry(relatives.pixart_alpha, {**GUIDED, **SHORT}),
+    "PixArtSigmaPipeline": Entry(dit.pixart, {**GUIDED, **SHORT}),
+    "StableDiffusionPAGPipeline": Entry(stable.sd_pag, PAG),
+    "StableDiffusionControlNetPAGPipeline": Entry(stable.sd_controlnet_pag, PAG),
+    "StableDiffusionXLPAGPipeline": Entry(stable.sdxl_pag, PAG),
+    "StableDiffusionXLControlNetPAGPipeline": Entry(stable.sdxl_controlnet_pag, PAG),
+    "PixArtSigmaPAGPipeline": Entry(relatives.pixart_pag, {**PAG, **SHORT}),
+    "FluxPipeline": Entry(dit.flux, {**GUIDED, **SHORT}),
+    "FluxControlPipeline": Entry(relatives.flux_control, {**GUIDED, **SHORT}),
+    "FluxControlNetPipeline": Entry(relatives.flux_controlnet, {**SIZE, **SHORT, **TRUE_CFG}),
+    "FluxKontextPipeline": Entry(
+        relatives.flux_kontext, {**SIZE, **SHORT, **TRUE_CFG, "max_area": 64 * 64, "_auto_resize": False}
+    ),
+    "QwenImagePipeline": Entry(qwen.qwen, {**SIZE, **TRUE_CFG, "max_sequence_length": 64}),
+    "QwenImageControlNetPipeline": Entry(
+        relatives.qwen_controlnet, {**SIZE, **TRUE_CFG, "max_sequence_length": 64}
+    ),
+    "ZImagePipeline": Entry(qwen.zimage, {**GUIDED, "max_sequence_length": 64}),
+    "ZImageControlNetPipeline": Entry(relatives.zimage_controlnet, {**GUIDED, "max_sequence_length": 64}),
+    "ZImageControlNetInpaintPipeline": Entry(
+        relatives.zimage_controlnet_inpaint,
+        {**GUIDED, "max_sequence_length": 64, "image": PHOTO, "mask_image": PHOTO.convert("L")},
+    ),
+    "ZImageOmniPipeline": Entry(relatives.zimage_omni, {**GUIDED, "max_sequence_length": 64}),
+}
+
+OUT_OF_SCOPE: dict[str, str] = {}
