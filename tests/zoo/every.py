@@ -9,7 +9,7 @@ from diffusers import DiffusionPipeline
 from diffusers.pipelines.auto_pipeline import AUTO_TEXT2IMAGE_PIPELINES_MAPPING
 from PIL import Image
 
-from . import dit, qwen, relatives, stable, unet
+from . import dit, qwen, relatives, stable, transformers, unet
 
 MAPPED = tuple(cls.__name__ for cls in AUTO_TEXT2IMAGE_PIPELINES_MAPPING.values())
 
@@ -27,6 +27,7 @@ SIZE = {"height": 64, "width": 64}
 SHORT = {"max_sequence_length": 32}
 GUIDED = {**SIZE, "guidance_scale": 3.0}
 TRUE_CFG = {"true_cfg_scale": 3.0, "negative_prompt": "blurry"}
+SANA = {"height": 32, "width": 32, "guidance_scale": 3.0, **SHORT, "complex_human_instruction": None}
 PAG = {**GUIDED, "pag_scale": 2.0}
 
 EVERY: dict[str, Entry] = {
@@ -66,6 +67,36 @@ EVERY: dict[str, Entry] = {
         {**GUIDED, "max_sequence_length": 64, "image": PHOTO, "mask_image": PHOTO.convert("L")},
     ),
     "ZImageOmniPipeline": Entry(relatives.zimage_omni, {**GUIDED, "max_sequence_length": 64}),
+    "SanaPipeline": Entry(transformers.sana, SANA),
+    "SanaPAGPipeline": Entry(transformers.sana_pag, {**SANA, "pag_scale": 2.0}),
+    "HunyuanDiTPipeline": Entry(transformers.hunyuan, {**GUIDED, "use_resolution_binning": False}),
+    "HunyuanDiTPAGPipeline": Entry(transformers.hunyuan_pag, {**PAG, "use_resolution_binning": False}),
+    "AuraFlowPipeline": Entry(transformers.auraflow, {**GUIDED, **SHORT}),
+    "LuminaPipeline": Entry(transformers.lumina, {**GUIDED, **SHORT, "clean_caption": False}),
+    "Lumina2Pipeline": Entry(
+        transformers.lumina2, {**GUIDED, "max_sequence_length": 64, "system_prompt": "Describe"}
+    ),
+    "ChromaPipeline": Entry(transformers.chroma, {**GUIDED, **SHORT}),
+    "CogView3PlusPipeline": Entry(transformers.cogview3, {**GUIDED, **SHORT}),
+    "CogView4Pipeline": Entry(transformers.cogview4, {**GUIDED, **SHORT}),
+    "CogView4ControlPipeline": Entry(transformers.cogview4_control, {**GUIDED, **SHORT}),
+    "OvisImagePipeline": Entry(transformers.ovis, {**GUIDED, **SHORT}),
+    "PRXPipeline": Entry(
+        transformers.prx, {**GUIDED, "tokenizer_max_length": 32, "skip_text_cleaning": True}
+    ),
+    "Krea2Pipeline": Entry(transformers.krea2, {**GUIDED, **SHORT}),
+    "Flux2Pipeline": Entry(
+        transformers.flux2, {**GUIDED, "max_sequence_length": 64, "text_encoder_out_layers": (1, 2)}
+    ),
+    "Flux2KleinPipeline": Entry(
+        transformers.flux2_klein, {**GUIDED, **SHORT, "text_encoder_out_layers": (1, 2)}
+    ),
+    "NucleusMoEImagePipeline": Entry(transformers.nucleus, {**GUIDED, "return_index": -2}),
+    "QwenImage21Pipeline": Entry(transformers.qwen21, {"height": 128, "width": 128, **TRUE_CFG}),
+    "Ideogram4Pipeline": Entry(
+        transformers.ideogram,
+        {**GUIDED, "guidance_schedule": None, **SHORT},
+    ),
 }
 
 OUT_OF_SCOPE: dict[str, str] = {}

@@ -43,7 +43,7 @@ def liven(module: Module, gain: float = 1.0) -> Module:
     """Redraw every weight, std gain / sqrt(fan_in): fresh DiTs end in zeros and would ignore their prompt."""
     with torch.no_grad():
         for name, weight in module.named_parameters():
-            if weight.ndim >= 2:
+            if weight.ndim >= 2 and weight.numel():
                 weight.normal_(0, gain / math.sqrt(weight[0].numel()))
             elif "norm" not in name:
                 weight.normal_(0, 0.02)

@@ -40,6 +40,18 @@ def language_model(tokenizer: PreTrainedTokenizerBase) -> dict:
     }
 
 
+def qwen_vae() -> AutoencoderKLQwenImage:
+    return AutoencoderKLQwenImage(
+        base_dim=8,
+        z_dim=4,
+        dim_mult=[1, 1, 1, 1],
+        num_res_blocks=1,
+        temperal_downsample=[False, True, True],
+        latents_mean=[0.0] * 4,
+        latents_std=[1.0] * 4,
+    )
+
+
 @parts.deterministic
 def qwen() -> QwenImagePipeline:
     """True guidance by a second transformer call; prompts keep their length, padded and masked."""
@@ -55,15 +67,7 @@ def qwen() -> QwenImagePipeline:
             max_shift=0.9,
             max_image_seq_len=8192,
         ),
-        vae=AutoencoderKLQwenImage(
-            base_dim=8,
-            z_dim=4,
-            dim_mult=[1, 1, 1, 1],
-            num_res_blocks=1,
-            temperal_downsample=[False, True, True],
-            latents_mean=[0.0] * 4,
-            latents_std=[1.0] * 4,
-        ),
+        vae=qwen_vae(),
         text_encoder=parts.liven(
             Qwen2_5_VLForConditionalGeneration(
                 Qwen2_5_VLConfig(

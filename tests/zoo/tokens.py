@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import CLIPTokenizer, Qwen2Tokenizer, T5Tokenizer
 
 TEXT = """
@@ -19,7 +19,8 @@ relationships objects background think Describe
 WORDS = TEXT.split()
 
 CHATML = (
-    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{% if m['content'] is string %}{{ m['content'] }}"
+    "{% else %}{% for part in m['content'] %}{{ part['text'] }}{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 
@@ -64,4 +65,15 @@ def qwen_tokenizer() -> Qwen2Tokenizer:
     tokenizer = Qwen2Tokenizer(vocab=dict(vocab), merges=list(merges), model_max_length=4096)
     tokenizer.add_special_tokens({"additional_special_tokens": list(special[1:])})
     tokenizer.chat_template = CHATML
+    return tokenizer
+
+
+def glm_tokenizer() -> Qwen2Tokenizer:
+    """Pads on the left, and begins even an empty prompt with a token."""
+    tokenizer = qwen_tokenizer()
+    tokenizer.padding_side = "left"
+    begin = tokenizer.convert_tokens_to_ids("<|im_start|>")
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="<|im_start|> $A", special_tokens=[("<|im_start|>", begin)]
+    )
     return tokenizer

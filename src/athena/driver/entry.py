@@ -95,14 +95,14 @@ class Entry:
     def denoise(
         self, module: torch.nn.Module, forward: Forward, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Tree:
-        call = Call(args, kwargs)
+        call = Call(args, kwargs).even()
         layout = Layout.of(call)
         nth, self.nth = self.nth, self.nth + 1
         if self.calls == 0 and nth == 0:
             self.check(layout)
         if self.listening:
             self.heard.append(call)
-        if self.muted:
+        if self.muted and not (self.resumed and call.remembers and self.calls == 0):
             return self.silent(module, forward, call, layout)
         if self.calls < self.steered_calls and nth < len(self.control):
             return self.steered(module, forward, call, layout, nth)
@@ -166,7 +166,7 @@ class Entry:
 
     def main(self, module: torch.nn.Module, forward: Forward, call: Call, layout: Layout, nth: int) -> Tree:
         """The prompts' own predictions. The first depends on prompt and noise alone: restarts share it."""
-        if self.calls or is_cached(module):
+        if self.calls or is_cached(module) or call.remembers:
             return self.evaluate(forward, call, layout)
         first, images = self.request.first, len(self.rows)
         new = {i for i, row in enumerate(self.rows) if len(first.setdefault(row.key, [])) <= nth}
@@ -202,9 +202,9 @@ class Entry:
             self.started.append((call, layout, rw.compare(call.tree, theirs.tree, layout)))
         first, known_layout, difference = self.started[nth]
         images = rw.images_of(layout.rows, len(self.rows))
-        chosen = (
-            [r for r in sorted(difference.rows) if self.strength(images[r])] if layout == known_layout else []
-        )
+        when = 0 if call.remembers else self.calls  # what a row was begun with, it is gone on with
+        chosen = [r for r in sorted(difference.rows) if self.strength(images[r], when)]
+        chosen = chosen if layout == known_layout else []
         if not chosen:
             return self.main(module, forward, call, layout, nth)
         tied = ties_rows(module)
@@ -216,7 +216,8 @@ class Entry:
         bill = [images[r] for r in taken]
         whole = Layout(layout.rows + len(taken), layout.lists)
         fits = self.most_rows is None or whole.rows <= self.most_rows or len(self.rows) == 1
-        if self.calls and difference.joinable and fits and not tied and not is_cached(module):
+        alone = tied or call.remembers or is_cached(module)
+        if self.calls and difference.joinable and fits and not alone:
             both = Call.from_tree(rw.join([call.tree, part], [layout, part_layout]))
             answer = self.evaluate(forward, both, whole, [*images, *bill])
             main = rw.take(answer, range(layout.rows), whole)
@@ -225,14 +226,14 @@ class Entry:
             main = self.main(module, forward, call, layout, nth)
             with own_cache(module):
                 control = self.evaluate(forward, Call.from_tree(part), part_layout, bill)
-        gammas = [self.strength(images[r]) for r in chosen]
+        gammas = [self.strength(images[r], self.calls) for r in chosen]
         if tied:
             control = rw.take(control, [taken.index(r) for r in chosen], part_layout)
         return steer_rows(main, control, chosen, gammas)
 
-    def strength(self, image: int) -> float:
+    def strength(self, image: int, calls: int) -> float:
         steering = self.steering[image]
-        return steering.gamma if steering and self.calls < steering.steps * self.order else 0.0
+        return steering.gamma if steering and calls < steering.steps * self.order else 0.0
 
     # --- the scheduler
 

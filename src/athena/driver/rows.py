@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from athena.driver.traits import FROM_SIDE_NETWORKS, POSITIONS, SAMPLE
+from athena.driver.traits import FROM_SIDE_NETWORKS, MEMORIES, POSITIONS, SAMPLE, TIMES
 
 Tree = Any  # tensors, lists, tuples, dicts and plain values, nested
 
@@ -55,6 +55,20 @@ class Call:
             return self.args[0]
         named = next((name for name in SAMPLE if name in self.kwargs), next(iter(self.kwargs)))
         return self.kwargs[named]
+
+    @property
+    def remembers(self) -> bool:
+        """Whether it carries something that an earlier step has filled."""
+        return any(self.kwargs.get(name) is not None for name in MEMORIES)
+
+    def even(self) -> Call:
+        """The same with one time for each row."""
+        rows, kwargs = len(self.sample), dict(self.kwargs)
+        for name in TIMES:
+            x = kwargs.get(name)
+            if isinstance(x, Tensor) and x.ndim == 1 and 1 < len(x) < rows and rows % len(x) == 0:
+                kwargs[name] = x.repeat_interleave(rows // len(x))
+        return Call(self.args, kwargs)
 
     @property
     def tree(self) -> Tree:
@@ -147,7 +161,7 @@ def merge(a: Difference, b: Difference) -> Difference:
 def compare(ours: Tree, theirs: Tree, layout: Layout, name: str = "") -> Difference:
     """Where two calls with the same latents differ."""
     everywhere = Difference(frozenset(range(layout.rows)), False)
-    if ours is theirs or name in FROM_SIDE_NETWORKS:
+    if ours is theirs or name in FROM_SIDE_NETWORKS or name in MEMORIES:
         return SAME
     if layout.holds_rows(ours, name) and layout.holds_rows(theirs, name):
         if isinstance(ours, Tensor):

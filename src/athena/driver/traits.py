@@ -16,6 +16,13 @@ SAMPLE = ("hidden_states", "sample", "x")  # the noisy latents among the denoise
 # Arguments that hold positions of tokens or pixels: their first dimension is never the sample.
 POSITIONS = frozenset({"img_ids", "txt_ids", "image_rotary_emb", "freqs_cis", "rotary_emb"})
 
+# Arguments that remember earlier steps (keys and values of the text, read once): the step that fills them cannot be
+# passed over, two prompts cannot share one, and what else differs tells whether the prompt changed anything.
+MEMORIES = frozenset({"kv_cache", "kv_caches"})
+
+# The time of a step, one for each row; some pipes give one for each block of guidance, however many images it has.
+TIMES = ("timestep",)
+
 # Arguments that follow the latents through a side network: never what the prompt changed.
 FROM_SIDE_NETWORKS = frozenset(
     {

@@ -73,6 +73,15 @@ class Subject:
             return self.driver.run(prompts, seeds, *how, **call)
 
     @property
+    def batches(self) -> bool:
+        """Whether the bare pipe itself can make two images at once."""
+        try:
+            self.bare((SEVEN, CATS), (1, 2))
+        except Exception:
+            return False
+        return True
+
+    @property
     def steps(self) -> int:
         """As its scheduler counts them, which may be one more than was asked for."""
         self.bare((SEVEN,), (1,))
