@@ -9,7 +9,7 @@ from diffusers import DiffusionPipeline
 from diffusers.pipelines.auto_pipeline import AUTO_TEXT2IMAGE_PIPELINES_MAPPING
 from PIL import Image
 
-from . import dit, qwen, relatives, stable, transformers, unet
+from . import dit, kandinsky, qwen, relatives, stable, transformers, unet
 
 MAPPED = tuple(cls.__name__ for cls in AUTO_TEXT2IMAGE_PIPELINES_MAPPING.values())
 
@@ -28,6 +28,7 @@ SHORT = {"max_sequence_length": 32}
 GUIDED = {**SIZE, "guidance_scale": 3.0}
 TRUE_CFG = {"true_cfg_scale": 3.0, "negative_prompt": "blurry"}
 SANA = {"height": 32, "width": 32, "guidance_scale": 3.0, **SHORT, "complex_human_instruction": None}
+KANDINSKY = {**GUIDED, "prior_num_inference_steps": 2}
 PAG = {**GUIDED, "pag_scale": 2.0}
 
 EVERY: dict[str, Entry] = {
@@ -97,6 +98,26 @@ EVERY: dict[str, Entry] = {
         transformers.ideogram,
         {**GUIDED, "guidance_schedule": None, **SHORT},
     ),
+    "KandinskyCombinedPipeline": Entry(kandinsky.kandinsky, {**KANDINSKY, "output_type": "pt"}),
+    "KandinskyV22CombinedPipeline": Entry(kandinsky.kandinsky22, KANDINSKY),
+    "Kandinsky3Pipeline": Entry(kandinsky.kandinsky3, GUIDED),
+    "KolorsPipeline": Entry(stable.kolors, {**GUIDED, **SHORT}),
+    "KolorsPAGPipeline": Entry(stable.kolors_pag, {**PAG, **SHORT}),
 }
 
-OUT_OF_SCOPE: dict[str, str] = {}
+OUT_OF_SCOPE: dict[str, str] = {
+    "WuerstchenCombinedPipeline": (
+        "a cascade of two: its prior decides in twelve-fold compressed latents what is in the picture, on a scheduler of "
+        "its own, before the decoder that is stepped here begins"
+    ),
+    "StableCascadeCombinedPipeline": (
+        "a cascade of two: its prior decides in 42-fold compressed latents what is in the picture, on a scheduler of its "
+        "own, before the decoder that is stepped here begins"
+    ),
+    "GlmImagePipeline": (
+        "two stages: a language model writes the picture as tokens, all images of a batch from one generator, before "
+        "the transformer begins"
+    ),
+    "HeliosPipeline": "video only",
+    "HeliosPyramidPipeline": "video only",
+}

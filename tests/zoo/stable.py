@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import diffusers as d
+import torch
 
 from . import parts
-from .tokens import t5_tokenizer
+from .tokens import chatglm_tokenizer, t5_tokenizer
 from .unet import BETAS, sd15, sdxl, unet
 
 MID = {"pag_applied_layers": "mid"}
@@ -131,3 +132,61 @@ def deepfloyd() -> d.IFPipeline:
         watermarker=None,
         requires_safety_checker=False,
     )
+
+
+def chatglm_unet() -> d.UNet2DConditionModel:
+    return unet(
+        cross_attention_dim=32,
+        encoder_hid_dim=32,
+        encoder_hid_dim_type="text_proj",
+        transformer_layers_per_block=(1, 2),
+        use_linear_projection=True,
+        addition_embed_type="text_time",
+        addition_time_embed_dim=8,
+        projection_class_embeddings_input_dim=32 + 6 * 8,
+    )
+
+
+def with_norms(reader: torch.nn.Module) -> torch.nn.Module:
+    """ChatGLM leaves its norms as memory happened to be."""
+    for name, weight in reader.named_parameters():
+        if weight.ndim == 1 and "norm" in name:
+            torch.nn.init.ones_(weight)
+    return reader
+
+
+def kolors_parts() -> dict:
+    from diffusers.pipelines.kolors.text_encoder import ChatGLMConfig, ChatGLMModel
+
+    tokenizer = chatglm_tokenizer()
+    reader = ChatGLMConfig(
+        num_layers=3,
+        padded_vocab_size=len(tokenizer),
+        hidden_size=32,
+        ffn_hidden_size=32,
+        kv_channels=16,
+        num_attention_heads=2,
+        multi_query_attention=True,
+        multi_query_group_num=1,
+        rmsnorm=True,
+        original_rope=True,
+    )
+    return {
+        "vae": parts.vae(scaling_factor=0.13025),
+        "text_encoder": parts.liven(with_norms(ChatGLMModel(reader))),
+        "tokenizer": tokenizer,
+        "unet": chatglm_unet(),
+        "scheduler": d.EulerDiscreteScheduler(**BETAS, timestep_spacing="leading"),
+        "force_zeros_for_empty_prompt": False,
+    }
+
+
+@parts.deterministic
+def kolors() -> d.KolorsPipeline:
+    """The text encoder answers with the words first and the images second."""
+    return d.KolorsPipeline(**kolors_parts())
+
+
+@parts.deterministic
+def kolors_pag() -> d.KolorsPAGPipeline:
+    return d.KolorsPAGPipeline(**kolors_parts(), **MID)

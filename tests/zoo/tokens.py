@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 from functools import cache
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
-from transformers import CLIPTokenizer, Qwen2Tokenizer, T5Tokenizer
+from transformers import CLIPTokenizer, PreTrainedTokenizerBase, Qwen2Tokenizer, T5Tokenizer
 
 TEXT = """
 no one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
@@ -77,3 +81,27 @@ def glm_tokenizer() -> Qwen2Tokenizer:
         single="<|im_start|> $A", special_tokens=[("<|im_start|>", begin)]
     )
     return tokenizer
+
+
+@cache
+def _sentencepiece() -> str:
+    """A vocabulary file as Kolors' tokenizer reads it, made once a process."""
+    from sentencepiece import SentencePieceTrainer
+
+    folder = Path(mkdtemp(prefix="athena-zoo-"))
+    atexit.register(rmtree, folder, ignore_errors=True)
+    SentencePieceTrainer.train(
+        sentence_iterator=iter([" ".join(WORDS), *WORDS] * 4),
+        model_prefix=str(folder / "tokenizer"),
+        vocab_size=300,
+        hard_vocab_limit=False,
+        model_type="word",
+        minloglevel=2,
+    )
+    return str(folder / "tokenizer.model")
+
+
+def chatglm_tokenizer() -> PreTrainedTokenizerBase:
+    from diffusers.pipelines.kolors.tokenizer import ChatGLMTokenizer
+
+    return ChatGLMTokenizer(_sentencepiece())

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import ceil
-from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -167,7 +166,11 @@ class Entry:
     def main(self, module: torch.nn.Module, forward: Forward, call: Call, layout: Layout, nth: int) -> Tree:
         """The prompts' own predictions. The first depends on prompt and noise alone: restarts share it."""
         if self.calls or is_cached(module) or call.remembers:
-            return self.evaluate(forward, call, layout)
+            if self.first_only:  # nothing can be kept: only the shape of an answer is wanted
+                return self.silent(module, forward, call, layout)
+            answer = self.evaluate(forward, call, layout)
+            self.learn_silence(module, call, layout, answer)
+            return answer
         first, images = self.request.first, len(self.rows)
         new = {i for i, row in enumerate(self.rows) if len(first.setdefault(row.key, [])) <= nth}
         wanted = [row for row in range(layout.rows) if row % images in new]
@@ -229,7 +232,7 @@ class Entry:
         gammas = [self.strength(images[r], self.calls) for r in chosen]
         if tied:
             control = rw.take(control, [taken.index(r) for r in chosen], part_layout)
-        return steer_rows(main, control, chosen, gammas)
+        return steer_rows(main, control, chosen, gammas, call.sample)
 
     def strength(self, image: int, calls: int) -> float:
         steering = self.steering[image]
@@ -251,9 +254,9 @@ class Entry:
             return answer
         given = named(inner, args, kwargs)
         if self.decoded is not None:
-            return pack(self.decoded, given)
+            return pack(self.decoded)
         if index < passed:
-            return pack(self.inject() if self.calls == passed else (given["sample"],), given)
+            return pack(self.inject() if self.calls == passed else (given["sample"],))
         level = noise_level(self.scheduler, index, given["timestep"]) if self.estimate else None
         answer = inner(*args, **kwargs)
         self.request.on_step(len(self.rows))
@@ -319,17 +322,31 @@ def unpack(answer: Any) -> tuple[Tensor, ...]:
     return tuple(x for x in values if isinstance(x, Tensor))
 
 
-def pack(answer: tuple[Tensor, ...], given: dict[str, Any]) -> Any:
-    """The same in the form the pipe asked for; LCM's loop takes two, so there are always two."""
-    if given.get("return_dict", True):
-        return SimpleNamespace(prev_sample=answer[0], pred_original_sample=answer[-1], denoised=answer[-1])
-    return answer if len(answer) > 1 else (answer[0], answer[0])
+class Answer(tuple[Tensor, ...]):
+    """What stands in for an answer of `scheduler.step`, in whichever form the pipe reads it."""
+
+    prev_sample = property(lambda self: self[0])
+    pred_original_sample = denoised = property(lambda self: self[-1])
 
 
-def steer_rows(main: Tree, control: Tree, chosen: Sequence[int], gammas: Sequence[float]) -> Tree:
+def pack(answer: tuple[Tensor, ...]) -> Answer:
+    """LCM's loop takes two, so there are always two."""
+    return Answer(answer if len(answer) > 1 else (answer[0], answer[0]))
+
+
+def steer_rows(
+    main: Tree, control: Tree, chosen: Sequence[int], gammas: Sequence[float], sample: Tree
+) -> Tree:
     """Steer the chosen rows of the denoiser's answer and leave the others as they are (paper, alg. 2)."""
     ours, theirs = rw.prediction(main), rw.prediction(control)
     new = list(ours)
     for row, eps_hat, gamma in zip(chosen, theirs, gammas, strict=True):
-        new[row] = steer(new[row][None], eps_hat[None], gamma)[0]
+        eps = new[row]
+        if eps.ndim == 2 and len(eps) > len(
+            sample[row]
+        ):  # words before the latents, as many as the prompt has
+            n = len(sample[row])
+            new[row] = torch.cat([eps[:-n], steer(eps[None, -n:], eps_hat[None, -n:], gamma)[0]])
+        else:
+            new[row] = steer(eps[None], eps_hat[None], gamma)[0]
     return rw.with_prediction(main, torch.stack(new) if isinstance(ours, Tensor) else type(ours)(new))

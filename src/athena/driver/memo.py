@@ -43,7 +43,7 @@ class EncoderMemo:
             if whole in self.known:
                 return self.known[whole]
             answer = encode(given)
-            if splits(answer):
+            if splits(answer, layout.rows):
                 self.remember([keys[row] for row in unseen], [take(answer, [row], layout) for row in unseen])
             else:
                 self.remember([whole], [answer])
@@ -68,9 +68,15 @@ def leaves(tree: Tree) -> list[Tree]:
     return [tree] if children is None else [leaf for _, child in children for leaf in leaves(child)]
 
 
-def splits(answer: Tree) -> bool:
-    """Whether an answer can be told apart by rows: tensors and plain values only, no key-value caches."""
-    return all(isinstance(x, Tensor | int | float | str | None) for x in leaves(answer))
+def splits(answer: Tree, rows: int) -> bool:
+    """Whether an answer can be told apart by rows: no key-value caches, and the rows come first everywhere."""
+
+    def fits(x: Tree) -> bool:
+        if isinstance(x, Tensor):
+            return x.ndim == 0 or len(x) == rows
+        return isinstance(x, int | float | str | None)
+
+    return all(fits(x) for x in leaves(answer))
 
 
 def weight(tree: Tree) -> int:

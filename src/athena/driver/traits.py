@@ -3,9 +3,14 @@
 No class of a pipeline is named anywhere in this room; these are the names of attributes and arguments.
 """
 
-DENOISERS = ("transformer", "unet", "transformer_2")  # their forward is the seam; the last is a second expert
+# Their forward is the seam. The third is a second expert, the fourth guides without a prompt.
+DENOISERS = ("transformer", "unet", "transformer_2", "unconditional_transformer")
 SIDE_NETWORKS = ("controlnet",)  # run once a step beside the denoiser, so they fall silent with it
-TEXT_ENCODERS = ("text_encoder", "image_encoder")  # by the beginning of the name: text_encoder_2, ...
+TEXT_ENCODERS = (
+    "text_encoder",
+    "image_encoder",
+    "prior_text_encoder",
+)  # by the beginning of the name: text_encoder_2, ...
 
 # Attention processors that part their batch in two or three (perturbed-attention guidance), by the beginning of
 # the class's name: under them a row means nothing without the other rows of its image.

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from athena.driver import own_of_each, stepping, untouched
+from athena.driver import stepping, untouched
 from athena.driver.rows import Call, Layout, prediction, take
 from athena.testing.subject import Subject
 
@@ -60,7 +60,7 @@ def first_step(
         look(list(heard))
         raise Enough
 
-    call = own_of_each(subject.pipe, subject.call, len(prompts))
+    call = subject.for_images(len(prompts))
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     with listening(subject) as heard, untouched(subject.pipe), stepping(subject.pipe.scheduler, enough):
         try:

@@ -17,6 +17,7 @@ from torch import Tensor
 from athena.driver import Driver, denoisers, own_of_each
 
 SEVEN, THREE, CATS = "a photo of seven apples", "a photo of three apples", "a photo of two cats"
+APPLES = "a photo of apples"
 STEPS = 4
 CONTROL_PICTURES = ("control_image", "image")  # what ControlNets call their picture
 
@@ -59,9 +60,12 @@ class Subject:
             least[name] = picture(int(self.given.get("height", side)), int(self.given.get("width", side)))
         return {**{k: v for k, v in least.items() if k in taken}, **self.given}
 
+    def for_images(self, images: int, **more: Any) -> dict[str, Any]:
+        return own_of_each(self.pipe, {**self.call, **more}, images)
+
     def afresh(self, prompts: tuple[str, ...], seeds: tuple[int, ...], **more: Any) -> Tensor:
         """The answer of the bare pipe, which ATHENA never touches."""
-        call = own_of_each(self.pipe, {**self.call, **more}, len(prompts))
+        call = self.for_images(len(prompts), **more)
         generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         with global_seed(0):
             return numbers(self.pipe(prompt=list(prompts), generator=generators, **call).images)
@@ -69,8 +73,7 @@ class Subject:
     def run(self, prompts: Sequence[str], seeds: Sequence[int], *how: Any, **more: Any) -> Any:
         """`Driver.run` of a new driver."""
         with global_seed(0):
-            call = own_of_each(self.pipe, {**self.call, **more}, len(prompts))
-            return self.driver.run(prompts, seeds, *how, **call)
+            return self.driver.run(prompts, seeds, *how, **self.for_images(len(prompts), **more))
 
     @property
     def batches(self) -> bool:
