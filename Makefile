@@ -5,7 +5,7 @@ PY     := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format bench bench-runner results tune mini clean
+.PHONY: help install demo test lint format bench bench-runner pipelines results tune mini clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -47,6 +47,10 @@ tune: $(STAMP)  ## search the embedded models' settings on their tuning split: o
 	for family in $(or $(FAMILIES),$(TUNED)); do \
 	    $(PY) -m athena tune --model $$family --dataset mini --trials 30 --batch-size 32 --out out/tuned/$$family || exit; \
 	done
+
+pipelines: $(STAMP)  ## hold every pipeline diffusers maps to the conformance suite
+	$(PY) benchmarks/pipelines.py
+
 
 mini: $(STAMP)  ## train the embedded models again, all of them (hours)
 	$(PY) -m athena.mini.train all

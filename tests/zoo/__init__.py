@@ -12,7 +12,7 @@ from diffusers import DiffusionPipeline
 
 from . import tokens
 from .dit import flux, pixart, sd3
-from .every import EVERY, MAPPED, OUT_OF_SCOPE
+from .every import EVERY, MAPPED, OUT_OF_SCOPE, REASONS
 from .qwen import qwen, zimage
 from .schedulers import DRAWS_GLOBALLY, EXTRA_CALL, PAIRS, REFUSED, SCHEDULERS, with_scheduler
 from .unet import sd15, sdxl
@@ -26,6 +26,7 @@ __all__ = [
     "OUT_OF_SCOPE",
     "PAIRS",
     "PIPELINES",
+    "REASONS",
     "REFUSED",
     "SCHEDULERS",
     "flux",
