@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 from typing import Any
 
 import torch
@@ -35,16 +37,54 @@ def noise_level(scheduler: Any, index: int, timestep: Any) -> tuple[Tensor, Tens
 
 def kind_of_prediction(scheduler: Any) -> str:
     """What the scheduler takes the denoiser's answer for; flow schedulers do not name it."""
-    kind = scheduler.config.get("prediction_type")
+    kind = scheduler.config.get("prediction_type") if names_its_prediction(scheduler) else None
     if kind is None and hasattr(scheduler, "sigmas") and not hasattr(scheduler, "alphas_cumprod"):
         kind = "flow_prediction"
     readable = hasattr(scheduler, "sigmas") or hasattr(scheduler, "alphas_cumprod")
     if kind not in FORMULAS or not readable or any(hasattr(scheduler, x) for x in UNREADABLE):
-        raise PipelineError(
-            f"no clean estimate is known for {type(scheduler).__name__} (prediction type {kind!r}). "
-            'Choose another scheduler, such as EulerDiscreteScheduler, or strategy="static", which needs none.'
-        )
+        raise unreadable(scheduler, f"prediction type {kind!r}")
     return str(kind)
+
+
+def check_readable(scheduler: Any) -> None:
+    """Refuse a scheduler whose clean estimate would be wrong, once its timesteps are set."""
+    kind_of_prediction(scheduler)
+    times = torch.as_tensor(scheduler.timesteps).float().flatten()
+    if len(times) > 1 and times[0] < times[-1]:
+        raise unreadable(scheduler, "it runs from the image to the noise")
+    if not names_its_prediction(scheduler) and not flows(scheduler):
+        raise unreadable(scheduler, "it does not say what its denoiser predicts, and it is no flow")
+
+
+def names_its_prediction(scheduler: Any) -> bool:
+    """Whether it has such a setting itself; a config may have brought another scheduler's along."""
+    inits = [
+        vars(c)["__init__"] for c in type(scheduler).__mro__ if "__init__" in vars(c) and c is not object
+    ]
+    return any("prediction_type" in inspect.signature(init).parameters for init in inits)
+
+
+def flows(scheduler: Any) -> bool:
+    """Whether its last step, tried on a copy, leads where the flow does: to z - sigma v."""
+    trial = copy.copy(scheduler)
+    state = {k: copy.deepcopy(v) for k, v in vars(scheduler).items() if k not in ("step", "_internal_dict")}
+    vars(trial).clear()
+    vars(trial).update(state, _internal_dict=scheduler._internal_dict, _step_index=None)
+    z, v = torch.linspace(-1, 1, 16).reshape(1, 1, 4, 4), torch.linspace(2, -1, 16).reshape(1, 1, 4, 4)
+    try:
+        t = trial.timesteps[-1]
+        z, v = z.to(trial.timesteps.device), v.to(trial.timesteps.device)
+        clean = steering.clean_from_flow(z, v, *noise_level(trial, len(trial.timesteps) - 1, t))
+        return torch.allclose(trial.step(v, t, z, return_dict=False)[0].float(), clean.float(), atol=1e-3)
+    except Exception:  # whatever it wants, it is not what a flow wants
+        return False
+
+
+def unreadable(scheduler: Any, why: str) -> PipelineError:
+    return PipelineError(
+        f"no clean estimate is known for {type(scheduler).__name__} ({why}). "
+        'Choose another scheduler, such as EulerDiscreteScheduler, or strategy="static", which needs none.'
+    )
 
 
 def clean_estimate(scheduler: Any, z: Tensor, output: Tensor, level: tuple[Tensor, Tensor]) -> Tensor:

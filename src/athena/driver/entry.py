@@ -12,12 +12,12 @@ import torch
 from torch import Generator, Tensor
 
 from athena.driver import rows as rw
-from athena.driver.clean import clean_estimate, kind_of_prediction, noise_level
+from athena.driver.clean import check_readable, clean_estimate, noise_level
 from athena.driver.memo import EncoderMemo, leaves, silence
 from athena.driver.parts import ties_rows
 from athena.driver.rows import Call, Layout, Tree
 from athena.driver.snapshot import Row, State, restore_scheduler, scheduler_states
-from athena.driver.taps import Forward, is_cached, own_cache
+from athena.driver.taps import Forward, is_cached, own_cache, same_random_state
 from athena.errors import PipelineError, SettingsError
 from athena.steering import steer
 
@@ -124,7 +124,8 @@ class Entry:
                 "or raise num_inference_steps."
             )
         if self.estimate:
-            kind_of_prediction(self.scheduler)
+            with same_random_state():
+                check_readable(self.scheduler)
 
     def side(
         self, module: torch.nn.Module, forward: Forward, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -113,10 +113,10 @@ def last_estimate(s: Subject) -> str | None:
 
 
 def ends_roughly(scheduler: Any) -> bool:
-    """Whether its last step stops short of the clean latents (SD's DDIM), clips them, or mixes in earlier ones."""
-    short = float(getattr(scheduler, "final_alpha_cumprod", 1.0)) < 1.0
+    """Whether its last step clips, mixes in earlier steps, or ends at the least noise it was trained with."""
     clips = scheduler.config.get("thresholding") or scheduler.config.get("clip_sample")
-    return short or clips or any(hasattr(scheduler, history) for history in ("model_outputs", "ets"))
+    trained = hasattr(scheduler, "alphas_cumprod") and not hasattr(scheduler, "sigmas")
+    return bool(clips or trained or any(hasattr(scheduler, past) for past in ("model_outputs", "ets")))
 
 
 def batches(s: Subject) -> None:
@@ -191,18 +191,12 @@ def ask(s: Subject, counter: Callable[[Any, str], int]) -> None:
 
 def untouched_by(s: Subject, attempt: Callable[[], None]) -> None:
     """Attributes, the next plain call and the global random states are what they were."""
-    at_rest, before = s.anatomy(), s.bare((SEVEN,), (SEED,))
-    s.afresh((SEVEN,), (SEED,), output_type="pil")
-    once = s.anatomy()
+    before, scratch, once = s.bare((SEVEN,), (SEED,)), s.scratch, s.anatomy()
     with global_seed(SEED):
         random_before = global_state()
         attempt()
         random_after = global_state()
     after = s.anatomy()
-    scratch = {
-        name for name in once if once[name] != at_rest.get(name)
-    }  # what the bare pipe itself makes anew
-    scratch = {name for name in scratch if not name.startswith(("pipe.", "scheduler."))}
     traces = sorted(k for k in once.keys() | after.keys() if once.get(k) != after.get(k) and k not in scratch)
     if traces:
         raise Failed(f"traces left at {', '.join(traces[:3])}{' and elsewhere' * (len(traces) > 3)}")

@@ -6,7 +6,7 @@ import inspect
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import ceil
 from typing import Any
 
@@ -95,6 +95,15 @@ class Subject:
         """How far a batch may be from single runs, against unit scale: the last bits of half precision."""
         half = any(next(m.parameters()).dtype in (torch.float16, torch.bfloat16) for m in self.denoisers)
         return 5e-2 if half else 1e-4
+
+    @cached_property
+    def scratch(self) -> set[str]:
+        """What the bare pipe itself makes anew in its modules, as some decoders do."""
+        before = self.anatomy()
+        self.afresh((SEVEN,), (1,), output_type="pil")
+        after = self.anatomy()
+        moved = {name for name in after if after[name] != before.get(name)}
+        return {name for name in moved if not name.startswith(("pipe.", "scheduler."))}
 
     @property
     def denoisers(self) -> list[torch.nn.Module]:
