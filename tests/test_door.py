@@ -46,7 +46,7 @@ ARROWS: dict[str, set[str]] = {
     "counters": BASE | {"_english", "_loading"},  # and, by name only, "mini": see LAZY
     "planning": BASE | {"strategies", "driver", "models"},
     "engine": BASE | {"planning", "strategies", "driver", "models", "counters", "progress"},
-    "testing": BASE | {"driver", "engine"},
+    "testing": BASE | {"driver", "models", "engine"},
     "watching": BASE | {"planning", "counters", "engine", "progress"},
     "drawing": BASE,
     "athena": BASE | {"strategies", "models", "counters", "engine", "testing"},

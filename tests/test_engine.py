@@ -477,6 +477,36 @@ def test_numbers_of_numpy_and_torch():
     assert steerer("flux", [7])(SEVEN, seed=torch.tensor(3), gamma=np.int64(2), **call).seed == 3
 
 
+@pytest.mark.parametrize("strategy", ["static", "feedback", "adaptive"])
+def test_one_step_is_too_few_to_steer(strategy):
+    athena = steerer("flux", [])
+    seen = watched(athena.pipe)
+    with pytest.raises(SettingsError, match=f'"{strategy}" needs at least two steps.*reseed.*unsteered'):
+        athena(SEVEN, strategy=strategy, num_inference_steps=1, **zoo.CALL["flux"])
+    assert seen["rows"] == 0
+
+
+def test_one_step_is_enough_to_draw_anew():
+    """SDXL-Turbo and FLUX.1-schnell: the estimate after the only step is the image."""
+    call = {"num_inference_steps": 1, "seed": 1, **zoo.CALL["flux"], "output_type": "np"}
+    plain = steerer("flux", [4])(SEVEN, strategy="unsteered", **call)
+    assert plain.cost.denoiser_rows == 1
+    drawn = steerer("flux", [5, 6, 7, 7])(SEVEN, strategy="reseed", **call)
+    assert [a.count for a in drawn.attempts] == [5, 6, 7]
+    assert drawn.cost.denoiser_rows == 3
+    first = steerer("flux", [7, 7])(SEVEN, strategy="reseed", **call)
+    assert abs(first.image - plain.image).max() == 0.0
+
+
+@pytest.mark.parametrize("steps", [4, 8])
+@pytest.mark.parametrize("name", ["flux", "sdxl"])
+def test_few_steps_count_half_way_and_steer_before(name, steps):
+    call = {"num_inference_steps": steps, "seed": 1, **zoo.CALL[name]}
+    result = steerer(name, [5, 6, 7])(SEVEN, **call)
+    assert [a.count for a in result.attempts] == [5, 6, None]
+    assert 1 <= result.settings["steer_steps"] <= result.settings["estimate_step"] < steps
+
+
 def test_steps_that_only_the_pipe_knows_are_checked_before_denoising():
     """SDXL's denoising_end cuts the schedule short."""
     athena = steerer("sdxl", [7, 7])

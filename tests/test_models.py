@@ -104,6 +104,22 @@ def test_scaled_settings_stay_within_the_run():
         assert 1 <= settings.steer_steps <= settings.estimate_step <= steps
 
 
+@pytest.mark.parametrize(
+    ("preset", "steps", "expected"),
+    [
+        (PRESETS["flux-dev"], 4, (2, 1)),
+        (PRESETS["flux-dev"], 8, (3, 1)),
+        (PRESETS["sdxl"], 4, (2, 1)),
+        (PRESETS["sdxl"], 8, (5, 2)),
+        (DEFAULT, 4, (2, 1)),
+        (DEFAULT, 8, (3, 1)),
+    ],
+)
+def test_few_step_models_are_looked_at_half_way(preset, steps, expected):
+    settings = preset.settings("adaptive", steps)
+    assert (settings.estimate_step, settings.steer_steps) == expected
+
+
 @pytest.mark.parametrize("strategy", ["unsteered", "reseed", "one_of_yours"])
 def test_a_strategy_not_in_the_paper_gets_adaptives(strategy):
     assert PRESETS["sdxl"].settings(strategy, 50) == PRESETS["sdxl"].adaptive

@@ -121,6 +121,7 @@ def make(prompt: Any, options: Options, rest: dict[str, Any], driver: Driver, pr
     if name == "reseed" and call.get("latents") is not None:
         raise SettingsError('latents: strategy "reseed" takes new noise every time: leave them out.')
     steps = steps_of(call, driver.parameters)
+    enough(name, steps)
     settings = preset.settings(name, steps)
     settings = models.Settings(
         estimate_step=within("estimate_step", options.estimate_step, 1, steps, settings.estimate_step),
@@ -179,6 +180,15 @@ def steps_of(call: dict[str, Any], parameters: dict[str, inspect.Parameter]) -> 
     parameter = parameters.get("num_inference_steps")
     steps = call.get("num_inference_steps", parameter.default if parameter else 50)
     return whole("num_inference_steps", steps, 1)
+
+
+def enough(strategy: str, steps: int) -> None:
+    """A distilled model may take one step, and then there is nothing to steer by and nothing left to steer."""
+    if steps == 1 and strategy in ("static", "feedback", "adaptive"):
+        raise SettingsError(
+            f'strategy "{strategy}" needs at least two steps, and this run has one: choose strategy="reseed" (new '
+            'noise until the count is right) or "unsteered", or raise num_inference_steps.'
+        )
 
 
 def repeated(name: str, value: Any, n: int, copies: int) -> Any:

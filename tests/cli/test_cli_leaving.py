@@ -17,7 +17,7 @@ from athena.types import Attempt, Cost, Result
 SCRIPT = Path(sys.executable).with_name("athena")
 COMMANDS = [
     *("generate", "compare", "watch", "count", "models", "counters"),
-    *("bench", "judge", "score", "report", "tune", "datasets"),
+    *("bench", "judge", "score", "report", "tune", "datasets", "check"),
 ]
 
 

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from athena.cli import (
     bench,
+    check,
     compare,
     count,
     counters,
@@ -94,7 +95,8 @@ def quiet() -> None:
         warnings.simplefilter("ignore")
 
 
-for command in (generate, compare, watch, count, bench, judge, score, report, tune, models, counters):
+COMMANDS = (generate, compare, watch, count, bench, judge, score, report, tune, check, models, counters)
+for command in COMMANDS:
     app.command(command.__name__.rpartition(".")[2], epilog=command.EXAMPLES)(command.run)
 app.add_typer(datasets.app, name="datasets")
 

@@ -12,6 +12,7 @@ import torch
 
 from athena.driver import Steering
 from athena.engine import Athena
+from athena.models import DEFAULT
 from athena.testing import rows
 from athena.testing.subject import (
     APPLES,
@@ -185,7 +186,7 @@ def after_interrupt(s: Subject) -> None:
 
 def ask(s: Subject, counter: Callable[[Any, str], int]) -> None:
     """A whole adaptive request, whose estimates miss: it probes, decodes, counts, steers and finishes."""
-    athena = Athena(s.pipe, counter, progress=False)
+    athena = Athena(s.pipe, counter, preset=DEFAULT, progress=False)
     athena(SEVEN, seed=SEED, estimate_step=2, steer_steps=1, gamma=2.0, **s.call)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,14 @@ class Report:
 
     def __getitem__(self, name: str) -> Check:
         return next(check for check in self.checks if check.name == name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON."""
+        return {
+            "pipeline": self.pipeline,
+            "passed": self.passed,
+            "checks": [asdict(check) for check in self.checks],
+        }
 
     def __str__(self) -> str:
         wide = max(len(check.name) for check in self.checks)
