@@ -13,9 +13,11 @@ MID = {"pag_applied_layers": "mid"}
 
 
 def controlnet(net: d.UNet2DConditionModel) -> d.ControlNetModel:
-    return parts.liven(
-        d.ControlNetModel.from_unet(net, conditioning_embedding_out_channels=(8, 8, 8, 8)), 0.3
-    )
+    made = d.ControlNetModel.from_unet(net, conditioning_embedding_out_channels=(8, 8, 8, 8))
+    parts.liven(
+        parts.liven(made, 0.3).controlnet_cond_embedding, 2.0
+    )  # its picture is seen through eight layers
+    return made
 
 
 @parts.deterministic

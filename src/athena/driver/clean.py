@@ -69,7 +69,7 @@ def flows(scheduler: Any) -> bool:
     trial = copy.copy(scheduler)
     state = {k: copy.deepcopy(v) for k, v in vars(scheduler).items() if k not in ("step", "_internal_dict")}
     vars(trial).clear()
-    vars(trial).update(state, _internal_dict=scheduler._internal_dict, _step_index=None)
+    vars(trial).update(state, _internal_dict=scheduler._internal_dict, _step_index=None, _begin_index=None)
     z, v = torch.linspace(-1, 1, 16).reshape(1, 1, 4, 4), torch.linspace(2, -1, 16).reshape(1, 1, 4, 4)
     try:
         t = trial.timesteps[-1]
