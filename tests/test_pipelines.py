@@ -3,7 +3,8 @@
 import pytest
 
 import zoo
-from athena.testing import conformance
+from athena.testing import conformance, judged
+from athena.testing.subject import Subject
 from zoo.page import PAGE, page, row
 
 ROWS = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if "Pipeline |" in line]
@@ -37,3 +38,15 @@ def test_no_class_of_a_pipeline_is_named_in_the_driver():
 
     text = "".join(file.read_text() for file in Path(athena.driver.__file__).parent.glob("*.py"))
     assert not [name for name in zoo.MAPPED if name in text]
+
+
+DEEP = {
+    "Flux2Pipeline",
+    "Flux2KleinPipeline",
+    "NucleusMoEImagePipeline",
+}  # they name layers no tiny encoder has
+
+
+@pytest.mark.parametrize("name", sorted(set(zoo.EVERY) - DEEP))
+def test_the_suite_finds_out_what_a_call_needs(name):
+    assert judged(Subject(zoo.EVERY[name].build(), {}), "drivable").detail == ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import ceil
@@ -12,6 +11,7 @@ import torch
 from torch import Generator, Tensor
 
 from athena.driver import rows as rw
+from athena.driver.answers import named, pack, unpack
 from athena.driver.clean import check_readable, clean_estimate, noise_level
 from athena.driver.memo import EncoderMemo, leaves, silence
 from athena.driver.parts import ties_rows
@@ -302,37 +302,6 @@ def voice(module: torch.nn.Module, call: Call) -> Any:
     """What the shape of an answer depends on."""
     row = [(tuple(x.shape), x.dtype, x.device) for x in leaves(call.sample[0]) if isinstance(x, Tensor)]
     return (id(module), *row)
-
-
-STEP = (
-    "model_output",
-    "timestep",
-    "sample",
-)  # what every scheduler's `step` takes, nearly always in this order
-
-
-def named(step: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of `scheduler.step` by name; a subclass may hide them behind *args."""
-    bound = inspect.signature(step).bind_partial(*args, **kwargs).arguments
-    return {**dict(zip(STEP, args, strict=False)), **bound, **kwargs}
-
-
-def unpack(answer: Any) -> tuple[Tensor, ...]:
-    """What `scheduler.step` returned, the next latents first."""
-    values = answer if isinstance(answer, tuple) else tuple(answer.values())
-    return tuple(x for x in values if isinstance(x, Tensor))
-
-
-class Answer(tuple[Tensor, ...]):
-    """What stands in for an answer of `scheduler.step`, in whichever form the pipe reads it."""
-
-    prev_sample = property(lambda self: self[0])
-    pred_original_sample = denoised = property(lambda self: self[-1])
-
-
-def pack(answer: tuple[Tensor, ...]) -> Answer:
-    """LCM's loop takes two, so there are always two."""
-    return Answer(answer if len(answer) > 1 else (answer[0], answer[0]))
 
 
 def steer_rows(

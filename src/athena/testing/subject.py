@@ -18,8 +18,15 @@ from athena.driver import Driver, denoisers, own_of_each
 
 SEVEN, THREE, CATS = "a photo of seven apples", "a photo of three apples", "a photo of two cats"
 APPLES = "a photo of apples"
-STEPS = 4
-CONTROL_PICTURES = ("control_image", "image")  # what ControlNets call their picture
+PICTURES = ("control_image", "image", "mask_image")  # what ControlNets call theirs
+SMALL: dict[str, Any] = {
+    "num_inference_steps": 4,
+    "prior_num_inference_steps": 2,
+    "use_resolution_binning": False,  # or a small picture is made a large one
+    "clean_caption": False,  # which needs packages nobody asked for
+    "complex_human_instruction": None,  # a page of text before the prompt
+    "guidance_schedule": None,  # which has the length of the default number of steps
+}
 
 
 class Failed(Exception):
@@ -42,30 +49,48 @@ class Subject:
         """A new one each time: nothing is remembered from one check to the next."""
         return Driver(self.pipe)
 
-    @property
+    @cached_property
     def call(self) -> dict[str, Any]:
         """The arguments of every call: what was given, and the least for the rest."""
-        taken = inspect.signature(type(self.pipe).__call__).parameters
-        side = 8 * int(getattr(self.pipe, "vae_scale_factor", 8))  # 8 x 8 latents
-        least: dict[str, Any] = {
-            "num_inference_steps": STEPS,
-            "height": side,
-            "width": side,
-            "output_type": "latent",
-            "use_resolution_binning": False,  # or a small picture is made a large one
-            "clean_caption": False,  # which needs packages nobody asked for
-        }
-        if getattr(self.pipe, "controlnet", None) is not None or CONTROL_PICTURES[0] in taken:
-            name = next((name for name in CONTROL_PICTURES if name in taken), "")
-            least[name] = picture(int(self.given.get("height", side)), int(self.given.get("width", side)))
-        return {**{k: v for k, v in least.items() if k in taken}, **self.given}
+        least = self.least()
+        for kind in ("latent", "pt", "np"):  # not every pipe gives its latents
+            call = {**least, **({"output_type": kind} if "output_type" in self.taken else {}), **self.given}
+            try:
+                self.plain(call, (SEVEN,), (1,))
+                return call
+            except ValueError as error:
+                if "output" not in str(error) or "output_type" in self.given:
+                    raise
+        return {**least, **self.given}
+
+    @property
+    def taken(self) -> Any:
+        return inspect.signature(type(self.pipe).__call__).parameters
+
+    def least(self) -> dict[str, Any]:
+        """What makes a small and quick call, and what a pipe cannot do without."""
+        factor = int(getattr(self.pipe, "vae_scale_factor", 8))
+        side = ceil(8 * factor / 32) * 32  # about 8 x 8 latents
+        small = {**SMALL, "height": side, "width": side, "max_area": side * side}
+        net = getattr(self.pipe, "controlnet", None)
+        if net is not None or PICTURES[0] in self.taken:
+            photo = picture(int(self.given.get("height", side)), int(self.given.get("width", side)))
+            wanted = PICTURES if "mask_image" in self.taken else PICTURES[:1]
+            names = [name for name in wanted if name in self.taken] or ["image"]
+            small |= dict.fromkeys(names, photo)
+        if "num_control_type" in getattr(net, "config", {}):
+            small["control_mode"] = 0
+        return {k: v for k, v in small.items() if k in self.taken}
 
     def for_images(self, images: int, **more: Any) -> dict[str, Any]:
         return own_of_each(self.pipe, {**self.call, **more}, images)
 
     def afresh(self, prompts: tuple[str, ...], seeds: tuple[int, ...], **more: Any) -> Tensor:
         """The answer of the bare pipe, which ATHENA never touches."""
-        call = self.for_images(len(prompts), **more)
+        return self.plain({**self.call, **more}, prompts, seeds)
+
+    def plain(self, call: dict[str, Any], prompts: tuple[str, ...], seeds: tuple[int, ...]) -> Tensor:
+        call = own_of_each(self.pipe, call, len(prompts))
         generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         with global_seed(0):
             return numbers(self.pipe(prompt=list(prompts), generator=generators, **call).images)
