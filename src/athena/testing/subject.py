@@ -80,6 +80,8 @@ class Subject:
             small |= dict.fromkeys(names, photo)
         if "num_control_type" in getattr(net, "config", {}):
             small["control_mode"] = 0
+        if "guidance_schedule" in self.taken:
+            small["guidance_scale"] = 3.0  # in its place
         return {k: v for k, v in small.items() if k in self.taken}
 
     def for_images(self, images: int, **more: Any) -> dict[str, Any]:
