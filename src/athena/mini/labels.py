@@ -60,10 +60,10 @@ def labels(work: Path, families: Iterable[str]) -> None:
 
 
 def agree(work: Path, families: Iterable[str]) -> None:
-    """Both counters against the counts that a person wrote down before seeing theirs."""
+    """Both counters against the counts written down by eye before seeing theirs; null is what no eye could count."""
     told = json.loads(LABELS.read_text())
-    print("| family | images | `mini` right | `mini-judge` right | both say the same |")
-    print("| --- | --- | --- | --- | --- |")
+    print("| family | images | countable by eye | `mini` right | `mini-judge` right | both say the same |")
+    print("| --- | --- | --- | --- | --- | --- |")
     for family in families:
         by_eye = {(one["prompt"], one["seed"]): one["count"] for one in told if one["family"] == family}
         if not by_eye:
@@ -76,7 +76,11 @@ def agree(work: Path, families: Iterable[str]) -> None:
         )
         pairs = ((seen, truth), (judged, truth), (seen, judged))
         same = [sum(a == b for a, b in zip(*pair, strict=True)) for pair in pairs]
-        print(f"| {family} | {len(truth)} | " + " | ".join(str(n) for n in same) + " |", flush=True)
+        countable = sum(t is not None for t in truth)
+        print(
+            f"| {family} | {len(truth)} | {countable} | " + " | ".join(str(n) for n in same) + " |",
+            flush=True,
+        )
 
 
 def seconds(work: Path, families: Iterable[str]) -> None:

@@ -13,9 +13,10 @@ PRESETS: dict[str, dict[str, Any]] = {
         "width": 128,
         "resolution": 128,
         "extra": {},
-        "static": {"t_est": 12, "t_steer": 5, "gamma": 2.0},
-        "feedback": {"t_est": 12, "t_steer": 5, "gamma": 2.0},
-        "adaptive": {"t_est": 12, "t_steer": 5, "gamma": 2.0},
+        # `athena tune`, 7 trials on 54 prompts each: docs/results/mini-sdxl-tuned.json
+        "static": {"t_est": 12, "t_steer": 12, "gamma": 4.962},
+        "feedback": {"t_est": 8, "t_steer": 10, "gamma": 0.364},
+        "adaptive": {"t_est": 10, "t_steer": 9, "gamma": 0.715},
     },
     "mini-sd3": {
         "steps": 25,
