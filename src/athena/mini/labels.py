@@ -83,6 +83,22 @@ def agree(work: Path, families: Iterable[str]) -> None:
         )
 
 
+def quality(work: Path, families: Iterable[str]) -> None:
+    """The packaged autoencoder and counters on renders that nothing learned from."""
+    from diffusers import AutoencoderKL
+
+    from athena.mini.counters import exactness
+    from athena.mini.package import WEIGHTS
+    from athena.mini.pools import write_pools
+    from athena.mini.vae import quality as psnr
+
+    write_pools(work, ("held-out",))
+    vae = AutoencoderKL.from_pretrained(WEIGHTS / next(iter(families)) / "vae")
+    print("autoencoder", psnr(vae, work, "packaged"), flush=True)
+    for name in ("mini", "mini-judge"):
+        print(name, exactness(load_counter(name)._net, vae, work), flush=True)
+
+
 def seconds(work: Path, families: Iterable[str]) -> None:
     """Wall time of an unsteered image of 50 steps, alone and in a batch of sixteen, best of three."""
     print(f"| family | steps | batch 1 | batch 16 |  ({torch.get_num_threads()} threads)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -78,11 +79,12 @@ def _chunk(pool: str, path: Path, start: int, stop: int) -> np.ndarray[Any, Any]
     return facts
 
 
-def write_pools(work: Path) -> None:
+def write_pools(work: Path, only: Iterable[str] = POOLS) -> None:
     """Draws every pool that is not there yet."""
     work.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as workers:
-        for name, pool in POOLS.items():
+        for name in only:
+            pool = POOLS[name]
             done, path = work / f"{name}.facts.npy", work / f"{name}.npy"
             if done.exists():
                 continue

@@ -21,7 +21,7 @@ STAGES = (
     *(f"counter-{name}" for name in COUNTERS),
     "package",
 )
-MEASURES = ("labels", "agree", "seconds", "curves")
+MEASURES = ("labels", "agree", "quality", "seconds", "curves")
 
 
 def run(stage: str, work: Path, minutes: float | None) -> None:

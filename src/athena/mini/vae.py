@@ -138,8 +138,3 @@ def train_decoder(work: Path, minutes: float | None = None) -> None:
         return quality(model.vae, work, "decoder")
 
     fit(DECODER_PLAN, work, lambda: Decoder(_white(work)), Loss(work, decoder_only=True), report, minutes)
-
-
-def measure_vae(weights: Path, work: Path) -> dict[str, Any]:
-    """The autoencoder of a packaged model, measured as it lies there."""
-    return quality(AutoencoderKL.from_pretrained(weights / "vae"), work, "packaged")
