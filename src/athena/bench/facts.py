@@ -26,7 +26,7 @@ PACKAGES = (
 def session(**more: Any) -> dict[str, Any]:
     return {
         "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "command": [Path(sys.argv[0]).name.replace("__main__.py", "athena"), *sys.argv[1:]],
         "versions": versions(),
         "hardware": hardware(),
         **more,
