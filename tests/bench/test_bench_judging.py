@@ -1,5 +1,6 @@
 """Images counted again by another judge, and images from elsewhere."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,21 @@ def test_images_of_any_other_tool_stand_in_the_table(others, tmp_path):
     assert len(records.load(tmp_path / "run")) == 5
     with pytest.raises(SettingsError, match="strategies"):
         judging.score(folder, entries, judge, tmp_path / "run", "Other", **how)
+    with pytest.raises(SettingsError, match=r"seconds: 44\.1 there, 5\.0 asked"):
+        judging.score(folder, entries, judge, tmp_path / "run", "CountGen", **{**how, "seconds": 5.0})
+    with pytest.raises(SettingsError, match="prompts"):
+        judging.score(folder, entries[:5], judge, tmp_path / "run", "CountGen", **how)
+
+
+def test_images_of_other_tools_are_no_pairs(others, tmp_path):
+    """A data set may have seeds of its own; another tool's noise is not that of any of them."""
+    folder, entries = others
+    entries = [replace(one, seed=n) for n, one in enumerate(entries)]
+    judge = FunctionCounter(scripted.judge, "judge")
+    for name in ("unsteered", "CountGen"):
+        judging.score(folder, entries, judge, tmp_path / name, name, model="SDXL", dataset="six")
+    frame = records.frame([tmp_path / "unsteered", tmp_path / "CountGen"])
+    assert frame["seed"].isna().all() and metrics.paired(frame).empty
 
 
 def test_names_that_do_not_match(others, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 
 import scripted
 from athena import datasets
-from athena.bench import plots, report
+from athena.bench import gallery, plots, records, report
 from athena.errors import SettingsError
 
 ASKED = {"dataset": "made.json", "split": "all", "model": "scripted"}
@@ -106,3 +106,12 @@ def test_a_strategy_keeps_its_colour_and_variants_differ_in_shape():
     looks = [plots.look(name, [*NAMES, "mine", "other"]) for name in (*NAMES, "mine", "other")]
     assert len({tuple(one.items()) for one in looks}) == len(looks)
     assert looks[3]["color"] == looks[4]["color"]
+
+
+def test_the_gallery_holds_as_many_as_asked_of_every_run_in_turn(tmp_path):
+    for name in ("a", "b"):
+        scripted.bench(tmp_path / name, scripted.laid_out(limit=20), asked={**ASKED, "dataset": name})
+    frame = records.frame([tmp_path / "a", tmp_path / "b"])
+    frame["seed"] = None  # as those of another tool's images
+    assert gallery.chosen(frame, 12)["dataset"].value_counts().to_dict() == {"a": 6, "b": 6}
+    assert len(gallery.chosen(frame, 0)) == 0

@@ -12,7 +12,7 @@ import pandas as pd
 from PIL import Image
 
 from athena import drawing
-from athena.bench.metrics import GROUP, PAIR
+from athena.bench.metrics import GROUP
 from athena.bench.records import without_nan
 from athena.errors import LoadError
 from athena.types import Result
@@ -36,8 +36,15 @@ COST = ("rows", "calls", "decodes", "counter_calls", "seconds", "memory_mb")
 
 
 def chosen(frame: pd.DataFrame, most: int) -> pd.DataFrame:
-    """Whole prompts, with every strategy, in the run's own shuffled order: nothing is selected by its outcome."""
-    place = frame.groupby(["model", "dataset", *PAIR], sort=False).ngroup()
+    """Whole prompts, with every strategy, in the run's own shuffled order: nothing is selected by its outcome.
+
+    Models and data sets take turns, so that the first run does not fill the page. A prompt goes by its entry
+    and draw, for the noise of another tool's images is not known.
+    """
+    where = frame.groupby(GROUP[:2], sort=False).ngroup()
+    prompt = frame.groupby([*GROUP[:2], "id", "draw"], sort=False).ngroup()
+    turn = prompt.groupby(where).rank("dense")
+    place = frame.groupby([turn, where]).ngroup()
     sizes = place.value_counts().sort_index().cumsum()
     last = int((sizes <= most).sum())
     return frame[place < (max(1, last) if most else 0)]

@@ -68,6 +68,8 @@ def score(
         "strategies": [name],
         "images": str(images.resolve()),
         "judge": counter.name,
+        "prompts": digest({"prompts": [[one.id, one.prompt, one.object, one.int_number] for one in entries]}),
+        "seconds": seconds,
     }
     with Book(out, asked, say=say) as book:
         book.begin({"name": model or name}, facts.session())
@@ -127,7 +129,7 @@ def record(
         "scene": entry.scene,
         "source": entry.source,
         "strategy": name,
-        "seed": entry.seed,
+        "seed": None,  # their noise is not that of our seed: no pairs
         "draw": 0,
         "counts": {judge: count},
         "judge": judge,

@@ -122,6 +122,7 @@ def paired(frame: pd.DataFrame, base: str = PLAIN) -> pd.DataFrame:
     """Each strategy against the unsteered run from the same noise."""
     found = []
     for names, group in grouped(frame, ["model", "dataset"]):
+        group = group[group["seed"].notna()]  # the noise of another tool's images is not known
         plain = group[group["strategy"] == base]
         for strategy, other in group[group["strategy"] != base].groupby("strategy", sort=False):
             both = plain.merge(other, on=PAIR, suffixes=("_was", "_is"))

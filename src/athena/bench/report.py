@@ -57,7 +57,7 @@ def written(frame: pd.DataFrame, runs: dict[str, dict[str, Any]], out: Path, mos
     parts = laid_out(data, figures, grids, frame)
     (out / "report.md").write_text(markdown(parts, runs), encoding="utf-8")
     page = out / "index.html"
-    page.write_text(html(parts, runs, gallery.cards(shown), len(frame)), encoding="utf-8")
+    page.write_text(html(parts, runs, gallery.cards(shown), frame), encoding="utf-8")
     return page
 
 
@@ -157,7 +157,7 @@ def markdown(
 
 
 def html(
-    parts: Sequence[Part], runs: dict[str, dict[str, Any]], cards: list[dict[str, Any]], total: int
+    parts: Sequence[Part], runs: dict[str, dict[str, Any]], cards: list[dict[str, Any]], frame: pd.DataFrame
 ) -> str:
     """The page, with everything in it."""
     from jinja2 import Environment, PackageLoader
@@ -178,9 +178,9 @@ def html(
             (name, sorted(o) if name in ("target", "level") else o) for name, o in filters if several(o)
         ],
         shown=len(cards),
-        total=total,
+        total=len(frame),
         provenance=sheets.provenance(runs),
-        models=sorted({str(card["model"]) for card in cards}),
+        models=sorted(frame["model"].astype(str).unique()),
     )
 
 
