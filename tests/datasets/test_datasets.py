@@ -254,9 +254,11 @@ def test_the_command(say, tmp_path):
     rows = json.loads((tmp_path / "mine.json").read_text())
     rows[3] |= {"level": 2}
     rows[5] = {"prompt": "no number"}
+    rows[8] = rows[7] | {"id": 999}
     (tmp_path / "bad.json").write_text(json.dumps(rows))
     bad = say("datasets", "check", tmp_path / "bad.json")
     assert bad.code == 3 and "row 4" in bad.out and "row 6" in bad.out and "violations" in bad.out
+    assert "row 9: duplicate" in bad.out and "stands in row 8 already" in bad.out  # the broken row 6 counts
     assert say("datasets", "check", tmp_path / "bad.json", "--json").json[0]["rule"] == "unreadable"
     assert say("datasets", "check", tmp_path / "none.json").code == 1
     assert say("datasets", "make", "--spec", "papper").code == 2

@@ -80,18 +80,19 @@ def check(
     """
     from athena.datasets.entries import entry, rows
 
-    entries, broken = list[datasets.Entry](), list[str]()
+    entries, broken, at = list[datasets.Entry](), list[str](), list[int]()
     if file in datasets.NAMES:
         entries = datasets.load(file)
     else:
         for number, (place, row) in enumerate(rows(file), 1):
             try:
                 entries.append(entry(row, number))
+                at.append(number)
             except ValueError as error:
                 broken.append(f"{place}: unreadable: {error}")
     if not entries and not broken:
         raise LoadError(f"{file} has no prompts: expected a JSON list or a JSONL file.")
-    found: list[datasets.Violation | str] = [*broken, *datasets.check(entries, spec)]
+    found: list[datasets.Violation | str] = [*broken, *datasets.check(entries, spec, at or None)]
     for one in found:
         if json:
             told = {"row": 0, "rule": "unreadable", "message": one} if isinstance(one, str) else one._asdict()

@@ -43,18 +43,21 @@ class Violation(NamedTuple):
         return f"{f'row {self.row}' if self.row else 'the file'}: {self.rule}: {self.message}"
 
 
-def check(entries: Sequence[Entry], spec: str = "paper") -> list[Violation]:
-    """Every violation, the file's own first."""
+def check(
+    entries: Sequence[Entry], spec: str = "paper", rows: Sequence[int] | None = None
+) -> list[Violation]:
+    """Every violation, the file's own first; `rows` are the entries' places, where some before them were broken."""
     if spec not in SPECS:
         raise UnknownName("specification", spec, SPECS)
     plan = SPECS[spec]
+    places = range(1, len(entries) + 1) if rows is None else rows
     whole = [Violation(0, rule, message) for rule, message in _whole(entries, plan)]
     each = [
         Violation(row, rule, message)
-        for row, one in enumerate(entries, 1)
+        for row, one in zip(places, entries, strict=True)
         for rule, message in (*_fields(one, plan), *_words(one, plan), *_level(one))
     ]
-    return [*whole, *sorted([*each, *_twice(entries)])]
+    return [*whole, *sorted([*each, *_twice(entries, places)])]
 
 
 def _whole(entries: Sequence[Entry], plan: Spec) -> Iterator[tuple[str, str]]:
@@ -145,14 +148,14 @@ def _level(one: Entry) -> Iterator[tuple[str, str]]:
         yield "distractor", f'"{one.distractor}" is what is counted'
 
 
-def _twice(entries: Sequence[Entry]) -> Iterator[Violation]:
+def _twice(entries: Sequence[Entry], places: Sequence[int]) -> Iterator[Violation]:
     """Ids and prompts that are there already, case and spaces apart."""
     for rule, key in (
         ("id", lambda one: one.id),
         ("duplicate", lambda one: " ".join(one.prompt.lower().split())),
     ):
         first: dict[str, int] = {}
-        for row, one in enumerate(entries, 1):
+        for row, one in zip(places, entries, strict=True):
             earlier = first.setdefault(key(one), row)
             if earlier != row:
                 yield Violation(row, rule, f'"{key(one)}" stands in row {earlier} already')
