@@ -115,3 +115,16 @@ def test_the_gallery_holds_as_many_as_asked_of_every_run_in_turn(tmp_path):
     frame["seed"] = None  # as those of another tool's images
     assert gallery.chosen(frame, 12)["dataset"].value_counts().to_dict() == {"a": 6, "b": 6}
     assert len(gallery.chosen(frame, 0)) == 0
+
+
+def test_an_unknown_seed_is_no_seed(run, tmp_path, monkeypatch):
+    frame, told, grid = records.frame([run]), [], gallery.drawing.grid
+
+    def listens(cells, columns, titles, **how):
+        told.extend(titles)
+        return grid(cells, columns, titles, **how)
+
+    monkeypatch.setattr(gallery.drawing, "grid", listens)
+    gallery.grids(frame, tmp_path, rows=1)
+    gallery.grids(frame.assign(seed=None), tmp_path, rows=1)
+    assert told == [f"{frame['prompt'][0]}\nseed {frame['seed'][0]}", frame["prompt"][0]]

@@ -19,6 +19,7 @@ def test_a_pipeline_that_passes(say, folder):
     assert done.code == 0, done.out
     assert done.lines[0] == "FluxPipeline"
     assert done.lines[-1] == "11 of 11 checks passed"
+    assert "/4 [" not in done.err  # no bar for each run of four steps
 
 
 def test_a_check_that_fails_is_told_and_the_exit_code_is_3(say, folder):

@@ -98,7 +98,8 @@ def grids(frame: pd.DataFrame, folder: Path, rows: int = 6) -> list[Path]:
             same = group[(group["id"] == one["id"]) & (group["draw"] == one["draw"])]
             by = {row["strategy"]: row for row in same.to_dict("records")}
             cells.append([cell(by[name]) if name in by else drawing.Cell() for name in columns])
-            titles.append(f"{one['prompt']}\nseed {one['seed']}")
+            known = not pd.isna(one["seed"])  # that of another tool's image is not
+            titles.append(f"{one['prompt']}\nseed {one['seed']:.0f}" if known else one["prompt"])
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{'-'.join(slug(name) for name in names)}.png"
         foot = "the first prompts of the shuffled order, not selected; green: the judge's count is the one asked for"

@@ -34,6 +34,7 @@ def run(
     call = setup.settings(more)
     with output.waiting(f"loading {model}"):
         pipe = models.load(model, device=device, dtype=dtype, offload=offload)
+    pipe.set_progress_bar_config(disable=True)  # a bar for each of its many small runs tells nothing
 
     from athena.testing import conformance
 
