@@ -67,7 +67,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def explained(
-    error: Exception, source: str, *, local: bool, licence: str = "", gated: bool = False
+    error: Exception, source: str, *, local: bool, licence: str = "", gated: bool = False, role: str = "model"
 ) -> LoadError:
     """The error that says what went wrong between us, the hub and the disk, and what to type next."""
     from huggingface_hub import errors as hub
@@ -98,8 +98,8 @@ def explained(
     if network or met(hub.LocalEntryNotFoundError, hub.OfflineModeIsEnabled, ConnectionError, TimeoutError):
         reason = "the hub cannot be reached" if network else "the hub was not asked (offline mode)"
         return LoadError(
-            f"{source} is not on this disk, and {reason}. Where there is a network, run "
-            f"`hf download {source}`; then give that folder's path as the model, or set HF_HOME to the cache "
+            f"the {role} {source} is not on this disk, and {reason}. Where there is a network, run "
+            f"`hf download {source}`; then give that folder's path as the {role}, or set HF_HOME to the cache "
             "that has it (local_files_only=True never asks the network)"
         )
     return LoadError(f"{source} could not be loaded: {error}")

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw
 
+from athena.counters import DETECTORS
+
 
 @pytest.fixture
 def apples():
@@ -170,6 +172,8 @@ def test_models_and_counters_tell_what_each_needs(say):
     told = " ".join(say("counters").out.split())
     for part in ("mini-judge", "IDEA-Research/grounding-dino-tiny", "0.69 GB", "of memory", "Apache-2.0"):
         assert part in told
+    for known in DETECTORS.values():  # the same numbers as in docs/counters.md
+        assert f"{known.download_gb:g} GB to download, about {known.memory_gb:g} GB of memory" in told
 
 
 def test_what_is_on_this_disk(say, monkeypatch, tmp_path):

@@ -130,6 +130,8 @@ def test_without_a_network_the_error_is_quick_and_says_what_to_do():
     assert time.perf_counter() - start < 5
     for part in ("IDEA-Research/grounding-dino-tiny", "hf download", "HF_HOME", "local_files_only", "path"):
         assert part in str(error.value)
+    assert str(error.value).startswith("the counter ")
+    assert "path as the counter" in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,9 @@ def needs(name: str) -> list[str]:
     if name not in DETECTORS:
         return ["embedded: nothing to download; it counts what the embedded models draw"]
     known = DETECTORS[name]
-    memory = max(1, round(3 * known.download_gb))  # the weights, and twice that for the picture
     extra = f"; needs pip install {' '.join(known.packages)}" if known.packages else ""
     return [
         f"{known.source}: {disk.on_disk(known.source, known.download_gb)}",
-        f"{known.download_gb:g} GB to download, about {memory} GB of memory{extra}",
+        f"{known.download_gb:g} GB to download, about {known.memory_gb:g} GB of memory{extra}",
         known.licence,
     ]

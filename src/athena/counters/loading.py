@@ -129,7 +129,8 @@ def fetch(source: str, revision: str | None, offline: bool, known: Known | None)
         folder = get("*.safetensors")
         return folder if any(folder.glob("*.safetensors")) else get("*.bin")
     except Exception as error:  # the hub's clients share no class for what may go wrong
-        raise explained(error, source, local=False, licence=known.licence if known else "") from error
+        licence = known.licence if known else ""
+        raise explained(error, source, local=False, licence=licence, role="counter") from error
 
 
 def check(folder: Path, source: str) -> None:
