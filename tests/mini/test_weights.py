@@ -1,6 +1,8 @@
 """What is packaged: it loads with plain diffusers, it is small, it counts, and ATHENA drives it."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -84,3 +86,13 @@ def test_athena_drives_it_to_a_count(family: str) -> None:
         "a photo of three apples on the grass", model=family, strategy="adaptive", seed=3
     )
     assert result.count is not None and result.attempts and result.cost.denoiser_rows > 0
+
+
+def test_counting_warns_of_nothing():
+    ask = (
+        "from PIL import Image; from athena import counters; "
+        "counters.load('mini')([Image.new('RGB', (64, 64))], ['apple'])"
+    )
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "OpenCV" not in done.stderr

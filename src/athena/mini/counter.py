@@ -68,17 +68,18 @@ class MiniCounter:
         return np.array(small)
 
     def _boxes(self, found: torch.Tensor, image: Image.Image, name: str, number: int) -> Detections:
-        from supervision import Detections
+        from athena.counters.boxes import supervision
 
         x, y, size, confidence = found.numpy().T
         edges = np.stack([x - size / 2, y - size / 2, x + size / 2, y + size / 2], 1).clip(0, self.side)
         across, down = image.width / self.side, image.height / self.side
-        return Detections(
+        seen: Detections = supervision().Detections(
             xyxy=(edges * [across, down, across, down]).astype(np.float32),
             confidence=confidence.astype(np.float32),
             class_id=np.full(len(x), number),
             data={"class_name": np.array([name] * len(x), dtype=str)},
         )
+        return seen
 
 
 @cache
