@@ -280,6 +280,18 @@ def test_a_strategy_of_ones_own_is_known_by_its_code(tmp_path):
     assert identity.code_of("adaptive") is None
 
 
+def test_an_edited_strategy_is_another_configuration(tmp_path):
+    from athena.cli.bench import dated
+
+    file = tmp_path / "mine.py"
+    file.write_text("1")
+    before = dated("mine.py:patient@tries=5", f"{file}:patient")
+    assert before.startswith("mine.py:patient@tries=5 (code ")
+    file.write_text("2")
+    assert dated("mine.py:patient@tries=5", f"{file}:patient") != before
+    assert dated("reseed@max_attempts=2", "reseed") == "reseed@max_attempts=2"
+
+
 # --- the command, with a real (tiny) pipeline
 
 OPTIONS = (
@@ -310,7 +322,7 @@ def test_the_command(say, tiny, counters):
         )
         assert Path("runs/a", one["image"]).is_file()
     run = book.read_run(Path("runs/a"))
-    assert run["asked"]["counter"].endswith("circles") and run["sessions"][0]["versions"]["torch"]
+    assert ":circles (code " in run["asked"]["counter"] and run["sessions"][0]["versions"]["torch"]
     again = say("bench", "mini", "--model", tiny, *who, *OPTIONS, "--json")
     assert again.code == 0 and [row["n"] for row in again.json] == [3] * 4
     assert len(book.read_run(Path("runs/a"))["sessions"]) == 1

@@ -114,15 +114,15 @@ def run(
         "split": split or ("test" if dataset == "mini" else "all"),
         "prompts": digest_of(entries),
         "model": model,
-        "strategies": [column.label for column in columns],
+        "strategies": [dated(column.label, column.strategy) for column in columns],
         "seeds": seeds,
         "seed": seed,
         "limit": limit,
         "order": order,
         "call": call,
         "preset": settings_of(making.preset),
-        "counter": making.counter,
-        "judge": setup.judge or making.counter,
+        "counter": dated(making.counter, making.counter),
+        "judge": dated(setup.judge or making.counter, setup.judge or making.counter),
         "dtype": making.dtype,
         "revision": making.revision,
     }
@@ -197,6 +197,14 @@ def digest_of(entries: list[datasets.Entry]) -> str:
     return digest(
         {"prompts": [[one.id, one.prompt, one.object, one.int_number, one.seed] for one in entries]}
     )
+
+
+def dated(label: str, name: str) -> str:
+    """With a digest of the code behind FILE.py:FUNCTION, so that a run is not gone on with after an edit."""
+    from athena.bench.identity import code_of
+
+    code = code_of(name)
+    return f"{label} (code {code})" if code else label
 
 
 def warn_of_tuning(setup: Setup, asked: dict[str, Any]) -> None:

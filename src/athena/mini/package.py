@@ -122,7 +122,9 @@ def package(family: str, work: Path, weights: Path = WEIGHTS) -> Path:
     pipeline(family, model.half(), work).to(dtype=torch.float16).save_pretrained(
         folder, safe_serialization=True
     )
-    for config in folder.glob("text_encoder*/config.json"):  # else transformers keeps them half beside a full denoiser
+    for config in folder.glob(
+        "text_encoder*/config.json"
+    ):  # else transformers keeps them half beside a full denoiser
         told = json.loads(config.read_text()) | {"dtype": "float32"}
         config.write_text(json.dumps(told, indent=2) + "\n")
     (folder / "athena.json").write_text(json.dumps(PRESETS[family], indent=2) + "\n")

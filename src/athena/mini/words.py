@@ -119,7 +119,7 @@ def check(prompt: str) -> None:
     strange = unknown(prompt)
     if not strange:
         return
-    near = get_close_matches(strange[0], WORDS, n=1)
+    near = get_close_matches(strange[0], WORDS, n=1, cutoff=0.7)
     hint = f' Did you mean "{near[0]}"?' if near else ""
     raise PromptError(
         f"the mini models do not know {', '.join(repr(word) for word in strange)}.{hint} "
