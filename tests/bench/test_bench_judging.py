@@ -70,14 +70,17 @@ def test_images_of_any_other_tool_stand_in_the_table(others, tmp_path):
     folder, entries = others
     judge = FunctionCounter(scripted.judge, "judge")
     how = {"model": "SDXL", "dataset": "six", "seconds": 44.1}
-    assert judging.score(folder, entries, judge, tmp_path / "run", "CountGen", **how) == (5, ["6"])
+    assert judging.score(folder, entries, judge, tmp_path / "run", "CountGen", **how) == (5, 5, ["6"])
     row = metrics.summary(records.frame([tmp_path / "run"])).iloc[0]
     assert (row["model"], row["strategy"], row["accuracy"], row["mae"], row["seconds"]) == (
         "SDXL", "CountGen", 0.8, 0.6, 44.1,
     )  # fmt: skip
     assert row[["rows", "peak_mb"]].isna().all()
-    assert judging.score(folder, entries, judge, tmp_path / "run", "CountGen", **how) == (5, ["6"])
+    assert judging.score(folder, entries, judge, tmp_path / "run", "CountGen", **how) == (0, 5, ["6"])
     assert len(records.load(tmp_path / "run")) == 5
+    Image.new("RGB", (8, 8), (0, 11, 0)).save(folder / "0001.png")  # made anew under the same name
+    assert judging.score(folder, entries, judge, tmp_path / "run", "CountGen", **how) == (1, 5, ["6"])
+    assert sorted(one["counts"]["judge"] for one in records.load(tmp_path / "run")) == [3, 4, 5, 9, 11]
     with pytest.raises(SettingsError, match="strategies"):
         judging.score(folder, entries, judge, tmp_path / "run", "Other", **how)
     with pytest.raises(SettingsError, match=r"seconds: 44\.1 there, 5\.0 asked"):
@@ -111,10 +114,13 @@ def test_names_that_do_not_match(others, tmp_path):
 def test_the_commands(say, run, others, tmp_path, counters):
     counters([0])
     told = say("judge", run, "--judge", f"{counters.file}:two")
-    assert told.code == 0 and "two counted 15 images" in told.out
+    assert told.code == 0 and "mine.py:two counted 15 images" in told.out
     assert say("judge", tmp_path / "nowhere", "--judge", f"{counters.file}:two").code == 1
     assert say("judge", run, "--judge", "grounding-dio").code == 2
-    assert say("report", run, "--judge", "two", "--out", "out").code == 0
+    counters.file.write_text(counters.file.read_text() + "\n# edited\n")
+    assert "counted 15 images" in say("judge", run, "--judge", f"{counters.file}:two").out
+    assert "counted 0 images" in say("judge", run, "--judge", f"{counters.file}:two").out
+    assert say("report", run, "--judge", f"{counters.file}:two", "--out", "out").code == 0
     folder, entries = others
     datasets.write(entries, tmp_path / "six.jsonl")
     options = (
@@ -127,6 +133,6 @@ def test_the_commands(say, run, others, tmp_path, counters):
     )
     done = say("score", folder, *options, "--name", "CountGen")
     assert done.code == 0 and "CountGen" in done.out and "1 of 6 entries have no image: 6" in done.err
-    both = say("report", run, tmp_path / "theirs-run", "--judge", "two", "--out", "both")
+    both = say("report", run, tmp_path / "theirs-run", "--judge", "mine.py:two", "--out", "both")
     assert both.code == 0 and "CountGen" in Path("both/table1.tex").read_text()
     assert say("score", tmp_path / "none", *options).code == 2

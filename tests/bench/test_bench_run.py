@@ -280,6 +280,75 @@ def test_a_strategy_of_ones_own_is_known_by_its_code(tmp_path):
     assert identity.code_of("adaptive") is None
 
 
+def test_what_the_pipe_is_told_is_part_of_the_name(tmp_path):
+    making = plan.Making("weights", "float32", "mini", models.find("sdxl"), {"num_inference_steps": 4})
+    one = datasets.mini("test")[0]
+    keys = {
+        text: making.key(one, 1, variants.parse(text), strategies.find(text.partition("@")[0]))
+        for text in ("unsteered", "unsteered@guidance_scale=7", "unsteered@num_inference_steps=4")
+    }
+    assert keys["unsteered"] != keys["unsteered@guidance_scale=7"]
+    assert keys["unsteered"] == keys["unsteered@num_inference_steps=4"]
+
+
+@pytest.mark.parametrize("text", ["unsteered@gamma=2", "static@estimate_step=3", "adaptive@max_attempts=2"])
+def test_a_setting_that_a_strategy_does_not_read_is_refused(text):
+    making = plan.Making("weights", "float32", "mini", models.find("sdxl"), {})
+    with pytest.raises(SettingsError, match="does not read"):
+        plan.lay_out(datasets.mini("test")[:2], [variants.parse(text)], making)
+
+
+def test_extending_takes_nothing_away(tmp_path):
+    asked = {"limit": 6, "seeds": 2, "strategies": ["unsteered", "adaptive"], "call": {}}
+    with book.Book(tmp_path, asked) as first:
+        first.append({"key": "a"})
+    less = {"limit": 3, "seeds": 1, "strategies": ["reseed"], "call": {}}
+    with book.Book(tmp_path, less, extend=True) as grown:
+        assert grown.run["asked"] == {**asked, "strategies": ["unsteered", "adaptive", "reseed"]}
+
+
+def test_a_folder_without_an_image_takes_another_configuration(tmp_path):
+    with book.Book(tmp_path, {"call": 1}):
+        pass
+    with book.Book(tmp_path, {"call": 2}) as second:
+        assert second.run["asked"] == {"call": 2}
+
+
+def test_the_preset_is_no_part_of_the_weights(tmp_path):
+    (tmp_path / "model.bin").write_bytes(b"1")
+    before = identity.folder_digest(tmp_path)
+    (tmp_path / "athena.json").write_text("{}")
+    assert identity.folder_digest(tmp_path) == before
+    (tmp_path / "config.json").write_text("{}")
+    assert identity.folder_digest(tmp_path) != before
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"), [({"call": {"steps": 5}}, "differ in call"), ({"prompts": "b"}, "differ in prompts")]
+)
+def test_runs_made_in_different_ways_are_not_mixed(tmp_path, changed, told):
+    for name, more, draw in (("a", {}, 0), ("b", changed, 1)):
+        asked = {
+            "dataset": "s",
+            "model": "m",
+            "prompts": "a",
+            "call": {},
+            "strategies": ["unsteered"],
+            **more,
+        }
+        with book.Book(tmp_path / name, asked) as run:
+            run.append(made_record(draw))
+    with pytest.raises(SettingsError, match=told):
+        records.frame([tmp_path / "a", tmp_path / "b"])
+
+
+def made_record(draw):
+    return {
+        "key": f"k{draw}", "id": "1", "prompt": "two cats", "noun": "cat", "target": 2, "strategy": "unsteered",
+        "seed": draw, "draw": draw, "counts": {"j": 2}, "judge": "j", "counter": "", "estimates": [], "finished": None,
+    }  # fmt: skip
+
+
 def test_an_edited_strategy_is_another_configuration(tmp_path):
     from athena.cli.bench import dated
 
@@ -312,7 +381,7 @@ def test_the_command(say, tiny, counters):
     made = list(book.lines(Path("runs/a") / book.RECORDS))
     assert len(made) == 12
     for one in made:
-        assert set(one["counts"]) == {"circles", "two"} and one["counts"]["two"] == 2
+        assert set(one["counts"]) == {"mine.py:circles", "mine.py:two"} and one["counts"]["mine.py:two"] == 2
         assert (
             one["rows"] >= 8
             and one["calls"]

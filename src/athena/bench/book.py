@@ -47,8 +47,8 @@ class Book:
 
     def _opened(self, extend: bool) -> dict[str, Any]:
         """run.json, new or as it was; another configuration is refused."""
-        if not (self.folder / RUN).exists():
-            if (self.folder / RECORDS).exists():
+        if not (self.folder / RUN).exists() or not any(lines(self.folder / RECORDS)):  # nothing to lose yet
+            if not (self.folder / RUN).exists() and (self.folder / RECORDS).exists():
                 raise LoadError(f"{self.folder} has {RECORDS} and no {RUN}: name another folder with --out")
             run: dict[str, Any] = {"format": 1, "asked": self.asked, "sessions": []}
             write_json(self.folder / RUN, run)  # before the first record: a kill may come between
@@ -57,7 +57,7 @@ class Book:
         differs = difference(run["asked"], self.asked)
         if extend:
             differs = {name: pair for name, pair in differs.items() if name not in GROWS}
-            run["asked"] = {**run["asked"], **{name: self.asked.get(name) for name in GROWS}}
+            run["asked"] = grown(run["asked"], self.asked)
         if differs:
             told = "; ".join(f"{name}: {was!r} there, {now!r} asked" for name, (was, now) in differs.items())
             grow = set(differs) <= set(GROWS)
@@ -89,6 +89,17 @@ class Book:
     ) -> None:
         self.file.close()
         self.lock.close()
+
+
+def grown(was: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """What is there and what is asked for together: --extend takes nothing away."""
+    limits: list[Any] = [one.get("limit") for one in (was, now)]
+    return {
+        **was,
+        "limit": None if None in limits else max(limits),
+        "seeds": max(was.get("seeds") or 1, now.get("seeds") or 1),
+        "strategies": [*dict.fromkeys([*(was.get("strategies") or []), *(now.get("strategies") or [])])],
+    }
 
 
 def difference(was: dict[str, Any], now: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
@@ -146,6 +157,15 @@ def lines(path: Path) -> Iterator[dict[str, Any]]:
                     "delete that line and start the run again: its image is made anew"
                 ) from error
             yield record
+
+
+def latest(folder: Path) -> list[dict[str, Any]]:
+    """Every record; of a picture of another tool that was made anew, the last."""
+    found: dict[Any, dict[str, Any]] = {}
+    for one in lines(folder / RECORDS):
+        foreign = "seed" in one and one["seed"] is None
+        found[(one["strategy"], one["id"], one["draw"]) if foreign else one["key"]] = one
+    return list(found.values())
 
 
 def read_run(folder: Path) -> dict[str, Any]:

@@ -146,4 +146,4 @@ def slug(name: object) -> str:
 
 def options(frame: Iterable[dict[str, Any]], name: str) -> list[Any]:
     """What a filter offers."""
-    return list(dict.fromkeys(card[name] for card in frame))
+    return [one for one in dict.fromkeys(card[name] for card in frame) if one is not None]

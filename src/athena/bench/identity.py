@@ -12,6 +12,7 @@ from athena.errors import LoadError
 
 WHOLE = 64 * 2**20  # larger files are told apart by their size, their first and their last megabyte
 END = 2**20
+BESIDE = ("README.md", "athena.json")  # a preset's settings stand in the identity themselves
 
 
 def digest(facts: dict[str, Any]) -> str:
@@ -36,9 +37,9 @@ def revision(source: str, asked: str | None = None) -> str:
 
 
 def folder_digest(folder: Path) -> str:
-    """Names, sizes and contents; where the folder lies and when it was copied does not matter."""
+    """Names, sizes and contents; where the folder lies does not matter, nor what changes no image by itself."""
     whole = sha256()
-    for file in sorted(file for file in folder.rglob("*") if file.is_file() and file.name != "README.md"):
+    for file in sorted(file for file in folder.rglob("*") if file.is_file() and file.name not in BESIDE):
         size = file.stat().st_size
         whole.update(f"{file.relative_to(folder).as_posix()} {size}\n".encode())
         with file.open("rb") as content:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from athena import counters
 from athena.bench import facts
-from athena.bench.book import JUDGED, RECORDS, Book, append, appending, lines, read_run
+from athena.bench.book import JUDGED, Book, append, appending, latest, lines, read_run
 from athena.bench.identity import digest
 from athena.counters import Counter
 from athena.datasets import Entry
@@ -24,25 +25,33 @@ UNKNOWN = (
 Say = Callable[[str], None]
 
 
-def judge(folder: Path, counter: Counter, say: Say = print, again: bool = False) -> tuple[int, int]:
-    """Count every image of a run; (how many now, how many in all). Killed, it goes on where it stopped."""
+def judge(
+    folder: Path, counter: Counter, say: Say = print, again: bool = False, code: str | None = None
+) -> tuple[int, int]:
+    """Count every image of a run; (how many now, how many in all). Killed, it goes on where it stopped.
+
+    `code` is a digest of somebody's own counter: once that is edited, all is counted anew.
+    """
     read_run(folder)
-    records = list(lines(folder / RECORDS))
+    records = latest(folder)
     file = folder / JUDGED / f"{slug(counter.name)}.jsonl"
     file.parent.mkdir(exist_ok=True)
     if again:
         file.unlink(missing_ok=True)
-    done = {line["key"] for line in lines(file)}
+    done = {line["key"] for line in lines(file) if line.get("code") == code}
     left = [one for one in records if one["key"] not in done]
     gone = [one["image"] for one in left if not (folder / one["image"]).is_file()]
     if gone:
-        raise LoadError(f"{folder}: {len(gone)} of {len(records)} images are not there, first {gone[0]}")
+        raise LoadError(
+            f"{folder}: {len(gone)} of {len(records)} images are not there, first {gone[0]}; put them back, or make "
+            "the run anew in another folder"
+        )
     with closing(appending(file, say)) as kept:
         for some in batches(left):
             pictures = [opened(folder / one["image"]) for one in some]
             nouns, prompts = [one["noun"] for one in some], [one["prompt"] for one in some]
             for one, (count, _) in zip(some, counters.count(counter, pictures, nouns, prompts), strict=True):
-                append(kept, {"key": one["key"], "judge": counter.name, "count": count})
+                append(kept, {"key": one["key"], "judge": counter.name, "count": count, "code": code})
     return len(left), len(records)
 
 
@@ -58,8 +67,11 @@ def score(
     split: str = "all",
     seconds: float | None = None,
     say: Say = print,
-) -> tuple[int, list[str]]:
-    """Judge images that another tool made, as a run that stands in the table; (how many, the ids without image)."""
+) -> tuple[int, int, list[str]]:
+    """Judge images that another tool made, as a run that stands in the table.
+
+    Gives how many were counted now, how many there are, and the ids without an image.
+    """
     found = matched(images, entries)
     asked = {
         "dataset": dataset,
@@ -82,7 +94,7 @@ def score(
             ):
                 book.append(record(one, path, name, count, counter.name, seconds))
     with_image = {one.id for one, _ in found}
-    return len(found), [one.id for one in entries if one.id not in with_image]
+    return len(left), len(found), [one.id for one in entries if one.id not in with_image]
 
 
 def matched(images: Path, entries: Sequence[Entry]) -> list[tuple[Entry, Path]]:
@@ -112,7 +124,8 @@ def bare(stem: str) -> str:
 
 
 def key_of(entry: Entry, path: Path, name: str) -> str:
-    return digest({"prompt": entry.prompt, "id": entry.id, "strategy": name, "image": path.name})
+    picture = sha256(path.read_bytes()).hexdigest()
+    return digest({"prompt": entry.prompt, "id": entry.id, "strategy": name, "image": picture})
 
 
 def record(

@@ -80,6 +80,7 @@ def record(job: Job, result: Result, counted: dict[str, int], memory_mb: float) 
         "strategy": job.variant.label,
         "seed": job.seed,
         "draw": job.draw,
+        "place": job.place,
         "counts": counted,
         "judge": result.judge,
         "counter": result.counter,

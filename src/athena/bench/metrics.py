@@ -107,7 +107,7 @@ def accuracy_by(frame: pd.DataFrame, key: str) -> pd.DataFrame:
     """Accuracy, the mean count and the error by target, level or noun."""
     found = []
     for names, group in grouped(frame[frame[key].notna()], [*GROUP, key]):
-        row = {**names, "n": len(group), **spread("accuracy", accuracy(group))}
+        row = {**names, "n": int(group["exact"].notna().sum()), **spread("accuracy", accuracy(group))}
         found.append({**row, "mean_count": group["count"].mean(), "mae": group["error"].abs().mean()})
     return pd.DataFrame(found, columns=[*GROUP, key, "n", *columns("accuracy"), "mean_count", "mae"])
 

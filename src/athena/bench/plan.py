@@ -10,7 +10,7 @@ from typing import Any
 
 from athena import strategies
 from athena.bench.identity import code_of, digest
-from athena.bench.variants import Variant, fitting
+from athena.bench.variants import STEERING, Variant, fitting
 from athena.datasets import Entry
 from athena.errors import SettingsError
 from athena.models import Preset
@@ -28,6 +28,7 @@ class Job:
     draw: int
     seed: int
     variant: Variant
+    place: int = 0  # in the shuffled order
 
     @property
     def image(self) -> str:
@@ -56,9 +57,9 @@ class Making:
     call: dict[str, Any]  # the pipe's arguments, and settings that all strategies share
 
     def key(self, entry: Entry, seed: int, variant: Variant, function: Callable[..., Any]) -> str:
-        call = fitting(self.call, function)
-        shared = {k: v for k, v in call.items() if k in strategies.options_of(function) or k in OURS}
-        own = replace(variant, options={**shared, **variant.options})
+        call = {**fitting(self.call, function), **variant.options}
+        read = (*strategies.options_of(function), *STEERING)
+        own = replace(variant, options={k: v for k, v in call.items() if k in read})
         facts = {
             "prompt": entry.prompt,
             "object": entry.object,
@@ -66,16 +67,13 @@ class Making:
             "seed": seed,
             "model": self.revision,
             "dtype": self.dtype,
-            "call": {k: v for k, v in call.items() if k not in shared},
+            "call": {k: v for k, v in call.items() if k not in read},
             "strategy": variant.strategy,
             "code": code_of(variant.strategy),
             "parameters": own.effective(self.preset, function),
             "counter": (self.counter, code_of(self.counter)) if variant.counts else None,
         }
         return digest(facts)
-
-
-OURS = ("gamma", "steer_steps", "estimate_step")
 
 
 def shuffled(entries: Sequence[Entry], order: int = 0) -> list[Entry]:
@@ -100,14 +98,16 @@ def lay_out(
     draws = [(one, draw, first_seed(one, seed) + draw) for draw in range(seeds) for one in chosen]
     variants = list(variants)
     functions = {variant.label: strategies.find(find(variant.strategy)) for variant in variants}
+    for variant in variants:
+        variant.check(functions[variant.label])
     chunks: list[Chunk] = []
     first: dict[str, Job] = {}
     for start in range(0, len(draws), chunk):
         for variant in variants:
             jobs = []
-            for one, draw, noise in draws[start : start + chunk]:
+            for place, (one, draw, noise) in enumerate(draws[start : start + chunk], start):
                 key = making.key(one, noise, variant, functions[variant.label])
-                jobs.append(Job(key, one, draw, noise, variant))
+                jobs.append(Job(key, one, draw, noise, variant, place))
                 if first.setdefault(key, jobs[-1]) is not jobs[-1]:
                     raise twice(first[key], jobs[-1])
             chunks.append(Chunk(len(chunks), variant, tuple(jobs)))

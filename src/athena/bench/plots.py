@@ -59,7 +59,7 @@ def trade_off(summary: pd.DataFrame, cost: str) -> Figure:
                 capsize=2, elinewidth=1, linestyle="", label=row["strategy"], markeredgecolor="white", **style,
             )  # fmt: skip
         axes.set_xlabel(AXES[cost], fontsize=12)
-        axes.set_xlim(left=0)
+        axes.set_xlim(0, axes.get_xlim()[1])
         if known.empty:
             nothing(axes, f"no {AXES[cost]} on record")
     return legend(figure, panels)
@@ -107,15 +107,13 @@ def observability(table: pd.DataFrame) -> Figure:
 
 
 def pooled(group: pd.DataFrame) -> pd.DataFrame:
-    """Strategies that looked after the same share of the steps, together."""
-    from athena.bench.metrics import columns, wilson
+    """Of strategies that looked after the same share of the steps, the one with the most images.
 
-    rows = []
+    They start from the same noise, so many of their images are the same: together they would count twice.
+    """
     shares = (group["estimate_step"] / group["steps"]).round(4)
-    for share, part in group.groupby(shares):
-        right = round(float((part["same"] * part["n"]).sum()))
-        rows.append([share, *wilson(right, int(part["n"].sum()))])
-    return pd.DataFrame(rows, columns=["share", *columns("same")])
+    most = group.assign(share=shares).sort_values(["share", "n"]).groupby("share").tail(1)
+    return most[["share", "same", "same_low", "same_high"]]
 
 
 # --- what all of them share

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from athena.bench.book import JUDGED, RECORDS, lines, read_run
+from athena.bench.book import JUDGED, latest, lines, read_run
 from athena.errors import LoadError, SettingsError
 
 NUMBERS = (
@@ -28,7 +28,7 @@ NUMBERS = (
 
 def load(folder: Path) -> list[dict[str, Any]]:
     """The records of a run, with the counts of every judge who looked at its images since."""
-    records = {record["key"]: record for record in lines(folder / RECORDS)}
+    records = {record["key"]: record for record in latest(folder)}
     for file in sorted((folder / JUDGED).glob("*.jsonl")):
         for line in lines(file):
             if line["key"] in records:
@@ -43,9 +43,9 @@ def frame(folders: Iterable[Path], judge: str | None = None) -> pd.DataFrame:
     """
     parts = []
     for folder in folders:
-        run = read_run(folder)
-        parts.append(rows(load(folder), run, str(folder), judge))
+        parts.append(in_order(rows(load(folder), run := read_run(folder), str(folder), judge), run))
     whole = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    alike(whole)
     if len(whole) and len(
         twice := whole[whole.duplicated(["model", "dataset", "strategy", "id", "draw", "seed"])]
     ):
@@ -61,6 +61,39 @@ def frame(folders: Iterable[Path], judge: str | None = None) -> pd.DataFrame:
             f"`athena judge {next(iter(folders), 'DIR')} --judge {judge}` counts the saved images."
         )
     return whole
+
+
+SAME = ("prompts", "call", "dtype", "revision", "judge")  # of runs that stand in one table
+
+
+def alike(whole: pd.DataFrame) -> None:
+    """Refuse to mix what was made or judged in different ways."""
+    if not len(whole):
+        return
+    firsts = whole.drop_duplicates(["model", "dataset", "run"])
+    for (model, dataset), group in firsts.groupby(["model", "dataset"], sort=False):
+        for name in SAME:
+            column = "judge" if name == "judge" else f"made_{name}"
+            known = group[group[column].notna()]
+            first = known.drop_duplicates(column)
+            if len(first) > 1:
+                told = "; ".join(f"{row['run']}: {row[column]}" for _, row in first.iterrows())
+                help = (
+                    "--judge NAME lets one decide for all, and `athena judge` counts by it"
+                    if name == "judge"
+                    else "report them one by one"
+                )
+                raise SettingsError(f"{model}, {dataset}: the runs differ in {name} ({told}): {help}.")
+
+
+def in_order(made: pd.DataFrame, run: dict[str, Any]) -> pd.DataFrame:
+    """Strategies as they were asked for, prompts as they were shuffled, whichever worker was first."""
+    if not len(made):
+        return made
+    labels = [str(one).partition(" (code ")[0] for one in run["asked"].get("strategies") or []]
+    turn = {label: i for i, label in enumerate(labels)}
+    keys = pd.DataFrame({"turn": made["strategy"].map(turn), "place": made["place"]})
+    return made.loc[keys.sort_values(["turn", "place"], kind="stable").index]
 
 
 def rows(records: list[dict[str, Any]], run: dict[str, Any], folder: str, judge: str | None) -> pd.DataFrame:
@@ -86,7 +119,13 @@ def rows(records: list[dict[str, Any]], run: dict[str, Any], folder: str, judge:
     made["exact"] = (made["count"] == made["target"]).astype(float).where(made["count"].notna())
     made["error"] = made["count"] - made["target"]
     made["run"] = folder
+    for name in SAME[:-1]:
+        value = asked.get(name) if "call" in asked else None  # of another tool's images nothing is known
+        made[f"made_{name}"] = None if value is None else json.dumps(value, sort_keys=True, default=str)
+    if "place" not in made:
+        made["place"] = np.nan
     made["model"] = run.get("name") or asked["model"]
+    made["judge"] = made["judge"].astype(str)
     made["dataset"] = dataset_of(asked)
     return made
 

@@ -186,7 +186,7 @@ def html(
 
 def several(options: list[Any]) -> bool:
     """Nobody filters by what is everywhere the same."""
-    return len(options) > 1 and None not in options
+    return len(options) > 1
 
 
 def natural(path: Path) -> int:

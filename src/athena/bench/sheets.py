@@ -12,7 +12,8 @@ from athena.bench.tables import DASH, Sheet, best, between, shown
 INTERVALS = (
     "In brackets 95% intervals: Wilson for accuracy, percentile bootstrap over prompts for the others. Accuracy is "
     "the share of images in which the judge counts exactly the number asked for; seconds are those of generation "
-    "alone. A dash is a missing value. The highest accuracy of each model and data set is bold."
+    "alone. A dash is a missing value. The highest accuracy of each model and data set is bold. Where a prompt has "
+    "several seeds, Wilson and McNemar take its images as independent, so their intervals are a little too narrow."
 )
 PAIRS = (
     "Fixed: wrong unsteered, right with the strategy, same prompt and noise. Broken: the other way round. p is "
@@ -57,12 +58,18 @@ def pairs(table: pd.DataFrame) -> Sheet:
     rows = [
         [
             row["model"], row["dataset"], row["strategy"], str(row["pairs"]), str(row["fixed"]), str(row["broken"]),
-            DASH if row["p"] != row["p"] else f"{row['p']:.2g}",
+            chance(row["p"]),
             f"{signed(row['change'])}{change_interval(row)}",
         ]
         for _, row in table.iterrows()
     ]  # fmt: skip
     return Sheet(["model", "data set", "strategy", "pairs", "fixed", "broken", "p", "change, points"], rows)
+
+
+def chance(p: float) -> str:
+    if p != p:
+        return DASH
+    return "< 1e-300" if p < 1e-300 else f"{p:.2g}"
 
 
 def change_interval(row: Any) -> str:

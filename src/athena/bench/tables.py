@@ -34,7 +34,8 @@ def shown(value: float, name: str) -> str:
 def between(row: Any, name: str) -> str:
     """A value and its interval."""
     value, low, high = (row[column] for column in (name, f"{name}_low", f"{name}_high"))
-    inside = "" if np.isnan(low) else f" ({shown(low, name)} to {shown(high, name)})"
+    nothing = np.isnan(low) or (low == high == value)  # all alike, or told and not measured
+    inside = "" if nothing else f" ({shown(low, name)} to {shown(high, name)})"
     return shown(value, name) + inside
 
 

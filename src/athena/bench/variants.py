@@ -36,6 +36,16 @@ class Variant:
     def counts(self) -> bool:
         return self.strategy not in BLIND
 
+    def check(self, function: Callable[..., Any]) -> None:
+        """Refuse a setting that this strategy does not read; what is no setting of any goes to the pipe."""
+        reads = (*READS.get(self.strategy, STEERING), *strategies.options_of(function))
+        for name in self.options:
+            if name in (*STEERING, *strategies.RULES) and name not in reads:
+                told = f"it reads {', '.join(reads)}" if reads else "it reads none"
+                raise SettingsError(
+                    f"strategies: {self.label}: {self.strategy} does not read {name}; {told}."
+                )
+
     def effective(self, preset: Preset, function: Callable[..., Any]) -> dict[str, Any]:
         """Every parameter that this strategy reads, given or not: what would change its image."""
         base = preset.settings(self.strategy, preset.steps)

@@ -78,11 +78,14 @@ def gain(pair: Any, claim: Claim | None) -> str:
 
 
 def price(rows: pd.DataFrame, claim: Claim | None) -> str:
-    ratio = rows.loc["adaptive", "rows"] / rows.loc["unsteered", "rows"]
-    told = f"It takes {ratio:.2f} times the denoiser rows"
+    spent, took = (rows.loc["adaptive", name] / rows.loc["unsteered", name] for name in ("rows", "seconds"))
+    told = f"It takes {spent:.2f} times the denoiser rows"
+    if took != took:
+        return told + "."
+    told += f" and {took:.2f} times the seconds"
     if claim is None:
         return told + "."
-    way = "dearer" if ratio > claim.price else "cheaper"
+    way = "dearer" if took > claim.price else "cheaper"
     return f"{told}; the paper's takes {claim.price:.2f} times the seconds: here it is {way}."
 
 

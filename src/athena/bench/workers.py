@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from athena.bench.book import Book
     from athena.bench.runner import How
 
+LEAVE = 2.0  # seconds a worker has to end by itself
 DEATHS = 3  # of workers on the same chunk, until we believe that it is the chunk
 
 
@@ -76,9 +77,10 @@ def produced(
                     worker.chunk = None
     finally:
         for worker in team:
-            worker.pipe.close()
-            worker.process.terminate()
+            worker.pipe.close()  # who waits for work goes home, who is at it stops at the next record
         for worker in team:
+            worker.process.join(LEAVE)
+            worker.process.terminate()
             worker.process.join()
 
 

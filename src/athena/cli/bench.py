@@ -110,10 +110,10 @@ def run(
     if not Path(setup.own().source or model).expanduser().is_dir():
         setup = replace(setup, revision=making.revision)  # what is loaded is what is recorded
     asked = {
-        "dataset": dataset,
+        "dataset": dataset if dataset in datasets.NAMES else str(Path(dataset)),
         "split": split or ("test" if dataset == "mini" else "all"),
         "prompts": digest_of(entries),
-        "model": model,
+        "model": named(model),
         "strategies": [dated(column.label, column.strategy) for column in columns],
         "seeds": seeds,
         "seed": seed,
@@ -141,10 +141,16 @@ def run(
     )
     with (
         Book(out.expanduser(), asked, extend=extend, say=how.say) as book,
-        output.kept(book.done, total(chunks), out),
+        output.kept(book.done, out, total(chunks)),
     ):
-        runner.run(book, chunks, call, how, {"name": Path(model).name})
+        runner.run(book, chunks, call, how, {"name": Path(named(model)).name})
     tell(out.expanduser(), json)
+
+
+def named(model: str) -> str:
+    """An embedded model by its own name: mini is one of them."""
+    found = models.find(model)
+    return found.name if found.name in models.MINIS else model
 
 
 def total(chunks: list[Any]) -> int:

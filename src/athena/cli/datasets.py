@@ -92,7 +92,7 @@ def check(
                 broken.append(f"{place}: unreadable: {error}")
     if not entries and not broken:
         raise LoadError(f"{file} has no prompts: expected a JSON list or a JSONL file.")
-    found: list[datasets.Violation | str] = [*broken, *datasets.check(entries, spec, at or None)]
+    found: list[datasets.Violation | str] = [*broken, *datasets.check(entries, spec, at or None, len(broken))]
     for one in found:
         if json:
             told = {"row": 0, "rule": "unreadable", "message": one} if isinstance(one, str) else one._asdict()

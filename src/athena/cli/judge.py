@@ -33,6 +33,7 @@ def run(
 
     from athena.bench import judging
     from athena.bench.book import read_run
+    from athena.bench.identity import code_of
 
     folders = [folder.expanduser() for folder in runs]
     for folder in folders:
@@ -40,5 +41,7 @@ def run(
     with output.waiting(f"loading {judge}"):
         counter = load_counter(judge, device)
     for folder in folders:
-        new, total = judging.judge(folder, counter, lambda word: typer.echo(word, err=True), again)
+        new, total = judging.judge(
+            folder, counter, lambda word: typer.echo(word, err=True), again, code_of(judge)
+        )
         typer.echo(f"{folder}: {counter.name} counted {new} images, {total} in all")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from athena.cli import options
+from athena.cli.setup import called
 
 EXAMPLES = """\b
 Examples:
@@ -20,7 +20,7 @@ def run(
     runs: Annotated[
         list[Path], typer.Argument(metavar="DIR", help="Run folders, of one model or of several.")
     ],
-    out: options.Folder = Path("report"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write into.")] = Path("report"),
     judge: Annotated[
         str | None,
         typer.Option(
@@ -39,6 +39,6 @@ def run(
     from athena.bench import report
 
     folders = [folder.expanduser() for folder in runs]
-    page = report.write(folders, out.expanduser(), judge, gallery)
+    page = report.write(folders, out.expanduser(), judge and called(judge), gallery)
     typer.echo((out.expanduser() / "table1.md").read_text(encoding="utf-8"))
     typer.echo(f"{page}")

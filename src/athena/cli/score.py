@@ -56,7 +56,7 @@ def run(
     judging.matched(folder, entries)  # before anything is loaded
     with output.waiting(f"loading {judge}"):
         counter = load_counter(judge, device)
-    found, missing = judging.score(
+    new, found, missing = judging.score(
         folder,
         entries,
         counter,
@@ -71,5 +71,5 @@ def run(
     if missing:
         some = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
         typer.echo(f"{len(missing)} of {len(entries)} entries have no image: {some}", err=True)
-    typer.echo(f"{found} images judged by {counter.name}\n")
+    typer.echo(f"{found} images judged by {counter.name}, {new} of them now\n")
     bench.tell(out.expanduser(), json=False)

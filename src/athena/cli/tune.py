@@ -70,7 +70,7 @@ def run(
         "judge": setup.judge or making.counter,
     }
     steerer = setup.load()
-    call |= {} if batch_size is None else {"batch_size": batch_size}
+    call = call if batch_size is None else {**call, "batch_size": batch_size}  # it changes no image
     folder = out.expanduser()
     best = tuning.tune(
         tuning.evaluation(steerer, entries, call, plan.SEED),

@@ -44,14 +44,14 @@ class Violation(NamedTuple):
 
 
 def check(
-    entries: Sequence[Entry], spec: str = "paper", rows: Sequence[int] | None = None
+    entries: Sequence[Entry], spec: str = "paper", rows: Sequence[int] | None = None, broken: int = 0
 ) -> list[Violation]:
-    """Every violation, the file's own first; `rows` are the entries' places, where some before them were broken."""
+    """Every violation, the file's own first; `rows` are the entries' places, where `broken` others cannot be read."""
     if spec not in SPECS:
         raise UnknownName("specification", spec, SPECS)
     plan = SPECS[spec]
     places = range(1, len(entries) + 1) if rows is None else rows
-    whole = [Violation(0, rule, message) for rule, message in _whole(entries, plan)]
+    whole = [Violation(0, rule, message) for rule, message in _whole(entries, plan, broken)]
     each = [
         Violation(row, rule, message)
         for row, one in zip(places, entries, strict=True)
@@ -60,9 +60,11 @@ def check(
     return [*whole, *sorted([*each, *_twice(entries, places)])]
 
 
-def _whole(entries: Sequence[Entry], plan: Spec) -> Iterator[tuple[str, str]]:
-    if len(entries) != plan.size:
-        yield "size", f"expected {plan.size} prompts, got {len(entries)}"
+def _whole(entries: Sequence[Entry], plan: Spec, broken: int) -> Iterator[tuple[str, str]]:
+    if len(entries) + broken != plan.size:
+        yield "size", f"expected {plan.size} prompts, got {len(entries) + broken}"
+    if broken:  # what they would have been is not known
+        return
     levels = Counter(one.level for one in entries)
     for level, size in plan.levels.items():
         if levels[level] != size:
@@ -77,7 +79,13 @@ def _fields(one: Entry, plan: Spec) -> Iterator[tuple[str, str]]:
     missing = [key for key in KEYS if key not in one.raw]
     if missing:
         yield "fields", f"missing: {', '.join(missing)}"
-    if not isinstance(one.raw.get("id"), int):
+    more = [key for key in one.raw if key not in KEYS]
+    if more:
+        yield "fields", f"not of the specification: {', '.join(more)}"
+    for name in ("object", "object_plural", "number", "int_number"):
+        if name not in missing and one.raw[name] is None:
+            yield "fields", f'"{name}" is null'
+    if not isinstance(one.raw.get("id"), int) or isinstance(one.raw["id"], bool):
         yield "fields", f'"id" is a whole number; it is {one.raw.get("id")!r}'
     if one.level in TAGS and "difficulty_tag" not in missing and one.raw["difficulty_tag"] != TAGS[one.level]:
         yield "fields", f'level {one.level} is tagged "{TAGS[one.level]}", not {one.raw["difficulty_tag"]!r}'
@@ -140,7 +148,11 @@ def _level(one: Entry) -> Iterator[tuple[str, str]]:
     if one.level == 1 and one.object.lower() in COCOCOUNT:
         yield "object", f'"{one.object}" is one of CoCoCount\'s, which level 1 may not count'
     if one.level < 4:
-        verbs = [w for w in re.findall(r"\b\w{2,}ing\b", f"{one.scene or ''}") if w not in NAMES_IN_ING]
+        doing = re.findall(r"\b\w{2,}ing\b", one.scene or "")
+        doing += re.findall(
+            r"(?<!\ba )(?<!\ban )(?<!\bthe )\b\w{2,}ing\b", one.distractor or ""
+        )  # a shopping cart
+        verbs = [w for w in doing if w not in NAMES_IN_ING]
         if verbs:
             yield "verb", f'no verb at level {one.level}: {", ".join(verbs)} in "{one.prompt}"'
     other = (one.distractor or "").lower()

@@ -43,8 +43,21 @@ class Entry:
         return dict(self.raw) or own
 
 
+@dataclass(frozen=True)
+class Broken:
+    """A line that is no JSON, and why."""
+
+    why: str
+
+
 def entry(row: object, number: int = 1, source: str | None = None) -> Entry:
     """Check one row, and read from the prompt whatever the row leaves out."""
+    if isinstance(row, Broken):
+        raise SettingsError(f"expected a JSON object a line: {row.why}.")
+    if isinstance(row, Mapping) and "prompt" not in row and any(isinstance(v, list) for v in row.values()):
+        raise SettingsError(
+            "expected a list of prompts, or an object a line; this is one object with lists in it."
+        )
     if not isinstance(row, Mapping):
         raise SettingsError(f'expected an object with "prompt", got {_short(row)}.')
     text = row.get("prompt")
@@ -92,7 +105,7 @@ def rows(path: str | Path) -> Iterator[tuple[str, object]]:
     if text.lstrip().startswith("["):
         try:
             listed = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise LoadError(f"{path} is no JSON: {error}.") from error
         yield from ((f"row {number}", row) for number, row in enumerate(listed, 1))
         return
@@ -101,8 +114,8 @@ def rows(path: str | Path) -> Iterator[tuple[str, object]]:
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
-            raise LoadError(f"{path}, line {number}: expected a JSON object a line: {error}.") from error
+        except (ValueError, RecursionError) as error:
+            row = Broken(str(error))
         yield f"line {number}", row
 
 
@@ -110,6 +123,8 @@ def read(path: str | Path, source: str | None = None) -> list[Entry]:
     """Every entry of a file, checked; an error names its row."""
     found: list[Entry] = []
     for number, (place, row) in enumerate(rows(path), 1):
+        if isinstance(row, Broken):
+            raise LoadError(f"{path}, {place}: expected a JSON object a line: {row.why}.")
         try:
             found.append(entry(row, number, source or Path(path).stem))
         except (PromptError, SettingsError) as error:
