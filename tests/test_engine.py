@@ -660,3 +660,10 @@ def test_no_thread_is_left_behind():
     before = threading.active_count()
     steerer("flux", [7, 7])(SEVEN, num_inference_steps=2, **zoo.CALL["flux"])
     assert threading.active_count() == before
+
+
+def test_two_functions_of_one_name_are_told_apart():
+    one, two = (lambda image, noun: 1), (lambda image, noun: 2)
+    athena = Athena(zoo.sdxl(), one, two)
+    assert athena.counter.name != athena.judge.name
+    assert Athena(athena.pipe, one, one).judge.name == athena.counter.name

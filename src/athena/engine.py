@@ -40,7 +40,9 @@ class Athena:
     ) -> None:
         self.driver = Driver(pipe)
         self.counter = None if counter is None else counters.as_counter(counter)
-        self.judge = self.counter if judge is None else counters.as_counter(judge)
+        self.judge = (
+            self.counter if judge is None else counters.apart(counters.as_counter(judge), self.counter)
+        )
         if not isinstance(preset, models.Preset | None):
             raise SettingsError(f'preset: expected a Preset, such as models.find("sdxl"), got {preset!r}.')
         self.preset = preset or models.preset_for(pipe)

@@ -234,7 +234,18 @@ def with_file(base: Preset, path: str | os.PathLike[str]) -> Preset:
             for name in _STEERED
             if name in own
         }
-        return replace(base, **laid)
+        found = replace(base, **laid)
+        for name in _STEERED:
+            own_settings = getattr(found, name)
+            most = max(own_settings.estimate_step, own_settings.steer_steps)
+            if name in own and (most > found.steps or own_settings.steer_steps < 0 or own_settings.gamma < 0):
+                raise SettingsError(
+                    f"the preset {path}, {name}: t_est and t_steer go up to the {found.steps} steps, gamma begins "
+                    f"at 0; got {own[name]}."
+                )
+        return found
+    except SettingsError:
+        raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SettingsError(
             f"the preset {path}: expected t_est, t_steer and gamma for each strategy "

@@ -39,6 +39,13 @@ class Options:
 
 
 OURS = tuple(Options.__dataclass_fields__)
+MOST_SEED = 2**64 - 1
+LEGACY = (
+    "callback",
+    "callback_steps",
+    "prior_callback",
+    "prior_callback_steps",
+)  # what diffusers' own pipes still read from their **kwargs
 
 
 @dataclass(eq=False)
@@ -117,7 +124,7 @@ def make(prompt: Any, options: Options, rest: dict[str, Any], driver: Driver, pr
     taken = [x for x in strategies.options_of(function) if x in rest and x not in driver.parameters]
     begin = strategies.prepare(function, {x: rest[x] for x in taken})
     call = {x: value for x, value in rest.items() if x not in taken}
-    known(call, driver.parameters, strategies.options_of(function))
+    known(call, driver, strategies.options_of(function))
     if name == "reseed" and call.get("latents") is not None:
         raise SettingsError('latents: strategy "reseed" takes new noise every time: leave them out.')
     steps = steps_of(call, driver.parameters)
@@ -132,7 +139,7 @@ def make(prompt: Any, options: Options, rest: dict[str, Any], driver: Driver, pr
     copies = whole("num_images_per_prompt", options.num_images_per_prompt, 1)
     call = {x: repeated(x, value, len(asks), copies) for x, value in call.items()}
     asks = [ask for ask in asks for _ in range(copies)]
-    seeds = [seed + i for seed in seeds for i in range(copies)]
+    seeds = [whole("seed", seed + i, 0, MOST_SEED) for seed in seeds for i in range(copies)]
     rows, shared = driver.rows([ask.text for ask in asks], seeds, **call)
     tasks = [
         Task(i, ask, row.seed, begin(ask, settings.gamma), row.own)
@@ -153,7 +160,7 @@ def targets(prompt: Any, options: Options, preset: models.Preset) -> tuple[list[
         preset.check(ask.text)
     if options.seed is None:
         return asks, [secrets.randbits(32) for _ in asks]
-    return asks, [whole("seed", seed, 0, 2**64 - 1) for seed in spread("seed", options.seed, n)]
+    return asks, [whole("seed", seed, 0, MOST_SEED) for seed in spread("seed", options.seed, n)]
 
 
 def target(prompt: Any, noun: Any, count: Any) -> CountPrompt:
@@ -200,17 +207,17 @@ def repeated(name: str, value: Any, n: int, copies: int) -> Any:
 # --- what was expected, what came
 
 
-def known(call: dict[str, Any], parameters: dict[str, inspect.Parameter], options: Sequence[str]) -> None:
+def known(call: dict[str, Any], driver: Driver, options: Sequence[str]) -> None:
+    """Every argument is one of ours, of the strategy's or of the pipe's."""
+    parameters = driver.parameters
     for name in call:
         if name == "generator":
             raise SettingsError("generator: give seed= instead, one number an image.")
         if name.endswith("prompt_embeds"):
             raise SettingsError(f"{name}: the prompt is needed as text, to write another number into it.")
-        open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-        if name not in parameters and not open_ended:
-            raise UnknownName(
-                "setting", name, {*parameters, *OURS, *options} - {"self", "prompt", "generator"}
-            )
+        if name not in parameters and not driver.takes_anything and name not in LEGACY:
+            beside = {"self", "args", "kwargs", "prompt", "generator"}
+            raise UnknownName("setting", name, {*parameters, *OURS, *options} - beside)
 
 
 def whole(name: str, value: Any, least: int, most: float = inf) -> int:

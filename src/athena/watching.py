@@ -42,6 +42,10 @@ def watch(
     if len(plan.tasks) != 1:
         raise SettingsError(f"expected one prompt and one image to watch, got {len(plan.tasks)}.")
     every = max(1, round(plan.steps / 9)) if every is None else planning.whole("every", every, 1)
+    if every >= plan.steps > 1:
+        raise SettingsError(
+            f"every: this run has {plan.steps} steps; look at every {plan.steps - 1} at most."
+        )
     task, bar = plan.tasks[0], Progress(progress, plan.steps)
     run = Run(athena, plan, athena.batch_size, bar)
     with bar:

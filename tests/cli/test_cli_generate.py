@@ -52,7 +52,7 @@ def test_counter_and_judge_are_two(generate, counters):
     script = counters([5, 1])
     done = generate("two cats", "--counter", script, "--judge", f"{counters.file}:two", "--json")
     [one] = done.json
-    assert (one["counter"], one["judge"], one["count"]) == ("scripted", "two", 2)
+    assert (one["counter"], one["judge"], one["count"]) == ("scripted", "mine.py:two", 2)
     assert [a["count"] for a in one["attempts"]] == [5, 1, None]
     assert len(one["detections"]["xyxy"]) == 2
 
@@ -204,7 +204,7 @@ def test_a_folder_that_cannot_be_written(generate, counters, out):
     [
         ("sdxl", "hf download stabilityai/"),
         ("someone/some-model", "hf download someone/"),
-        ("./no", "no folder ./no"),
+        ("./no", "no folder no;"),
     ],
 )
 def test_a_model_that_cannot_be_had(say, counters, model, hint):
@@ -218,3 +218,44 @@ def test_a_counter_that_talks_nonsense(generate, counters):
     done = generate("two cats", "--counter", f"{counters.file}:broken")
     assert done.code == 1
     assert "answered 'many'" in done.err
+
+
+@pytest.mark.parametrize(
+    ("setting", "hint"),
+    [
+        ("hieght=512", "height"),
+        ("seed=3", "--seed"),
+        ("strategy=foo", "--strategy"),
+        ("num_inference_steps=5", "--steps"),
+        ("num_images_per_prompt=2", "--n"),
+    ],
+)
+def test_a_setting_that_is_none_or_said_elsewhere(generate, counters, setting, hint):
+    done = generate("two cats", "--counter", f"{counters.file}:two", "--set", setting)
+    assert done.code == 2 and hint in done.err and len(done.err.splitlines()) == 1
+
+
+def test_what_the_pipe_refuses_is_one_line(generate, counters):
+    done = generate("two cats", "--counter", f"{counters.file}:two", "--set", "width=130")
+    assert done.code == 1 and len(done.err.splitlines()) == 1
+    assert "divisible by 8" in done.err and "ATHENA_DEBUG=1" in done.err
+
+
+def test_words_without_quotes(say, tiny):
+    done = say("generate", "seven", "apples", "--model", tiny)
+    assert done.code == 2 and 'in quotes: "seven apples"' in done.err
+
+
+def test_both_downloads_are_told_of_at_once(say):
+    done = say("generate", "two cats", "--model", "sdxl")
+    assert done.code == 1 and "grounding-dino" in done.err and "stable-diffusion-xl" in done.err
+
+
+def test_a_folder_that_is_no_model_is_told_before_the_counter(say, tmp_path):
+    done = say("generate", "two cats", "--model", tmp_path)
+    assert done.code == 1 and "model_index.json" in done.err
+
+
+def test_a_picture_of_another_kind(say, tiny):
+    done = say("generate", "two cats", "--model", tiny, "--out", "x.jpg")
+    assert done.code == 2 and ".png" in done.err

@@ -109,7 +109,11 @@ def test_arguments_are_told_as_options(monkeypatch):
     )
 
 
-def test_an_error_of_somebody_else_is_not_hidden(monkeypatch):
+def test_an_error_of_somebody_else_is_one_line_that_says_where(monkeypatch):
+    done = failing(monkeypatch, ZeroDivisionError("division by zero"))
+    assert done.exit_code == 1
+    assert done.stderr.startswith("error: ZeroDivisionError: division by zero (") and "line " in done.stderr
+    monkeypatch.setenv("ATHENA_DEBUG", "1")
     assert isinstance(failing(monkeypatch, ZeroDivisionError()).exception, ZeroDivisionError)
 
 

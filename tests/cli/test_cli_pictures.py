@@ -97,7 +97,7 @@ def test_watch_as_json(say, tiny, counters):
     assert (done.code, len(done.lines)) == (3, 1)
     [one] = done.json
     assert one["seen"] == [{"step": 2, "count": 3}, {"step": 4, "count": 4}]
-    assert (one["count"], one["judge"], one["cost"]["counter_calls"]) == (2, "two", 3)
+    assert (one["count"], one["judge"], one["cost"]["counter_calls"]) == (2, "mine.py:two", 3)
 
 
 def test_watch_one(say):
@@ -120,7 +120,12 @@ def test_count_draws_and_tells_json(say, counters, apples):
     options = ["--counter", f"{counters.file}:circles", "--draw", "--json"]
     done = say("count", apples, "--object", "an Apple", *options)
     [one] = done.json
-    assert (one["file"], one["object"], one["count"], one["counter"]) == ("apples.png", "apple", 3, "circles")
+    assert (one["file"], one["object"], one["count"], one["counter"]) == (
+        "apples.png",
+        "apple",
+        3,
+        "mine.py:circles",
+    )
     assert one["drawn"] == "out/apples-counted.png"
     assert len(one["detections"]["xyxy"]) == 3
     assert Image.open(one["drawn"]).width > 256

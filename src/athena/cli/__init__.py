@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import traceback
 import warnings
 from typing import Annotated, Any
 
@@ -28,11 +29,15 @@ from athena.cli import (
 )
 from athena.errors import AthenaError, PromptError, SettingsError
 
+DEBUG = "ATHENA_DEBUG"
 # What is an argument in Python is an option here.
 _OPTIONS = {"num_inference_steps": "steps", "batch_size": "batch-size"}
 _ARGUMENT = re.compile(
-    r"(?<![\w/?&=-])(object|count|seed|device|dtype|offload|gamma|num_inference_steps|batch_size)= ?"
+    r"(?<![\w/?&=@-])(object|count|seed|device|dtype|offload|gamma|num_inference_steps|batch_size|strategy)"
+    r"=(?= |$|[\w\"'[])"
 )
+_BARE = re.compile(r"(?<![\w'])(num_inference_steps|batch_size)\b")
+_ASIDE = re.compile(r" \(local_files_only=True[^)]*\)")
 
 
 class _Door(TyperGroup):
@@ -47,12 +52,26 @@ class _Door(TyperGroup):
         except KeyboardInterrupt as error:
             typer.secho("stopped", err=True)
             raise typer.Exit(130) from error
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            if DEBUG in os.environ or isinstance(error, typer.Exit | typer.Abort):
+                raise
+            typer.secho(f"error: {fallen(error)}", err=True, fg="red")
+            raise typer.Exit(1) from error
+
+
+def fallen(error: BaseException) -> str:
+    """What somebody else's code raised, and where; an own counter's last line says most."""
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    said = " ".join(str(error).split()) or "no words"
+    return f"{type(error).__name__}: {said} ({at.filename}, line {at.lineno}). {DEBUG}=1 shows all of it."
 
 
 def told(error: AthenaError) -> str:
     """The message on one line, with options in place of Python's arguments."""
-    line = " ".join(str(error).split())
-    return _ARGUMENT.sub(lambda found: f"--{_OPTIONS.get(found[1], found[1])} ", line)
+    line = _ASIDE.sub("", " ".join(str(error).split()))
+    line = _ARGUMENT.sub(lambda found: f"--{_OPTIONS.get(found[1], found[1])} ", line)
+    line = _BARE.sub(lambda found: f"--{_OPTIONS[found[1]]}", line)
+    return " ".join(line.split())
 
 
 app = typer.Typer(

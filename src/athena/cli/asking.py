@@ -27,7 +27,14 @@ def read(
         preset.check(text)
         return Ask(parse_prompt(text, noun, many), noise)
 
-    asks = [ask(text, object, count, seed) for text in given or []]
+    given = given or []
+    try:
+        asks = [ask(text, object, count, seed) for text in given]
+    except PromptError as error:
+        whole = " ".join(given)
+        if len(given) < 2 or " " in "".join(given):
+            raise
+        raise PromptError(f'{error} A prompt of several words goes in quotes: "{whole}".') from error
     for number, line in enumerate(_lines(file), 1):
         if not line.strip():
             continue

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from athena import strategies as strategies_
+from athena.bench.variants import fitting, parse_all
 from athena.cli import asking, options, output
 from athena.cli.setup import Setup, find_strategy
 from athena.types import Result
@@ -26,7 +28,11 @@ def run(
     count: options.Count = None,
     model: options.Model = "mini",
     strategies: Annotated[
-        str, typer.Option(metavar="A,B,...", help="The columns, in order, with commas.")
+        str,
+        typer.Option(
+            metavar="A,B,...",
+            help="The columns, in order; with parameters: reseed@max_attempts=2, adaptive@gamma=1.",
+        ),
     ] = PAPER,
     seed: options.Seed = 23,
     seeds: Annotated[
@@ -54,17 +60,19 @@ def run(
     setup = Setup(model, counter, judge, device, dtype, offload, preset)
     asks = asking.read(prompts, file, object, count, seed, model)
     rows = [asking.Ask(ask.prompt, ask.seed + i) for ask in asks for i in range(seeds)]
-    names = [name.strip() for name in strategies.split(",")]
-    chosen = [find_strategy(name) for name in names]
+    variants = parse_all(strategies.split(","))
+    chosen = [find_strategy(variant.strategy) for variant in variants]
+    names = [variant.label.split(":")[-1] for variant in variants]
     call = setup.call(gamma, steps, more) | {"batch_size": batch_size, "seed": [row.seed for row in rows]}
     place = output.Place(out)
     path = place.path(rows[0].prompt.text, "compare", rows[0].seed)
     athena, done = setup.load(), list[Result]()
     table: list[list[Result | None]] = [[None] * len(chosen) for _ in rows]
     try:
-        with output.kept(done, len(rows) * len(chosen), path):
-            for column, strategy in enumerate(chosen):
-                for row, result in athena.stream([r.prompt for r in rows], strategy=strategy, **call):
+        with output.kept(done, path, len(rows) * len(chosen)):
+            for column, (variant, strategy) in enumerate(zip(variants, chosen, strict=True)):
+                own = {**fitting(call, strategies_.find(strategy)), **variant.options, "strategy": strategy}
+                for row, result in athena.stream([r.prompt for r in rows], **own):
                     table[row][column] = result
                     done.append(result)
                     if json:
@@ -74,7 +82,7 @@ def run(
             from athena import drawing
 
             beside = [f"{row.prompt.text}\nseed {row.seed}" for row in rows]
-            drawing.compare_grid(table, [name.split(":")[-1] for name in names], beside).save(path)
+            drawing.compare_grid(table, names, beside).save(path)
     if not json:
         typer.echo(
             output.columns([["", "seed", *names], *(cells(*both) for both in zip(rows, table, strict=True))])

@@ -61,6 +61,8 @@ def run(
             from athena import drawing
 
             drawn = place.path(Path(name).stem, "counted")
+            if drawn.exists() and drawn.samefile(name):
+                raise SettingsError(f"--out {drawn} is the picture that is counted: name another file.")
             drawing.counted(opened(name), found, (f"{number} {noun if number == 1 else plural}",)).save(drawn)
         if json:
             told = {"file": name, "object": noun, "count": number, "counter": counting.name}

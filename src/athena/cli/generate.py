@@ -51,7 +51,8 @@ def run(
 ) -> None:
     """Make images that hold the number asked for.
 
-    Exits with 0 when every image does, by the judge's count, and with 3 when one does not.
+    Images are told of as they get done, which is not the order of their seeds. Exits with 0 when every image
+    does, by the judge's count, and with 3 when one does not.
     """
     setup = Setup(model, counter, judge, device, dtype, offload, preset)
     asks = asking.read(prompts, file, object, count, seed, model)
@@ -59,7 +60,7 @@ def run(
     total = len(asks) * n
     place = output.Place(out, total)
     athena, done = setup.load(), list[Result]()
-    with output.kept(done, total, place.folder):
+    with output.kept(done, place.folder, total):
         seeds = [ask.seed for ask in asks]
         for _, result in athena.stream(
             [ask.prompt for ask in asks], seed=seeds, num_images_per_prompt=n, **call
@@ -69,5 +70,5 @@ def run(
             if json:
                 output.say_json(output.record(result, path))
             else:
-                typer.echo(output.line(result, path))
+                output.say(output.line(result, path))
     output.leave(done, allow_inexact)

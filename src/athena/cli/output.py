@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from athena.types import Result
 
 INEXACT = 3
+OTHER = (".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 
 
 class Place:
@@ -28,6 +29,10 @@ class Place:
     def __init__(self, out: Path, pictures: int = 1) -> None:
         out = out.expanduser()
         self.file = out if out.suffix.lower() == ".png" and not out.is_dir() else None
+        if out.suffix.lower() in OTHER and not out.is_dir():
+            raise SettingsError(
+                f"--out {out}: pictures are written as PNG, which keeps their story: give a name in .png, or a folder."
+            )
         if self.file and pictures > 1:
             raise SettingsError(f"--out {out} is one file, and there will be {pictures}: name a folder.")
         self.folder = out.parent if self.file else out
@@ -76,8 +81,15 @@ def tally(result: Result) -> str:
     return f"{'?' if result.count is None else result.count}/{result.target}"
 
 
+def say(text: str) -> None:
+    """A line on stdout; a progress bar that stands on the terminal is wiped first and draws itself anew."""
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    typer.echo(text)
+
+
 def say_json(record: dict[str, Any]) -> None:
-    typer.echo(json.dumps(record))
+    say(json.dumps(record))
 
 
 def record(result: Result, path: Path | None = None) -> dict[str, Any]:
@@ -104,12 +116,13 @@ def leave(results: Sequence[Result], allow_inexact: bool) -> None:
 
 
 @contextmanager
-def kept(done: Sized, total: int, where: object) -> Iterator[None]:
-    """On Ctrl-C, say what there is already."""
+def kept(done: Sized, where: object, total: int | None = None) -> Iterator[None]:
+    """On Ctrl-C, say what there is already: images, or looks at one where their number is not known."""
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo(f"\n{len(done)} of {total} images are done" + (f": see {where}" if done else ""), err=True)
+        what = f"{len(done)} looks are" if total is None else f"{len(done)} of {total} images are"
+        typer.echo(f"\n{what} done" + (f": see {where}" if done else ""), err=True)
         raise
 
 

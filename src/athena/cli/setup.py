@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from athena import models, strategies
+from athena._loading import check_folder
 from athena.cli.output import waiting
 from athena.errors import LoadError, SettingsError
 
@@ -34,8 +35,9 @@ class Setup:
 
     def __post_init__(self) -> None:
         self.own()  # a slip of the pen is told at once
-        if self.model.startswith((".", "/", "~")) and not Path(self.model).expanduser().exists():
-            raise LoadError(f"there is no folder {self.model}; a hub id has the shape owner/name")
+        folder = Path(self.own().source or self.model).expanduser()
+        if self.model.startswith((".", "/", "~")) or folder.exists():
+            check_folder(folder)
         check_counter(self.counter)
         check_counter(self.judge)
 
@@ -49,9 +51,13 @@ class Setup:
             from athena import engine
 
             counter = self.counter or engine.default_counter(self.model)
+            try:
+                steering = load_counter(counter, self.device)  # the smaller download goes first
+            except LoadError as error:
+                raise LoadError(f"{error}{self.missing_too()}") from error
             return engine.loaded(
                 self.model,
-                load_counter(counter, self.device),
+                steering,
                 None if self.judge in (None, counter) else load_counter(str(self.judge), self.device),
                 self.device,
                 self.dtype,
@@ -59,6 +65,15 @@ class Setup:
                 None if self.preset is None else self.own(),
                 self.revision,
             )
+
+    def missing_too(self) -> str:
+        """That the model has to be fetched as well, so that one error tells of both."""
+        from athena.cli.disk import cached
+
+        source = self.own().source or self.model
+        if Path(source).expanduser().exists() or source in cached():
+            return ""
+        return f". Nor is the model on this disk: `hf download {source}`"
 
     def call(self, gamma: float | None, steps: int | None, more: Iterable[str] | None) -> dict[str, Any]:
         """The model's own arguments, and over them those that were typed."""
@@ -70,13 +85,30 @@ class Setup:
         }
 
 
+# What --set may not say, because something else does.
+ELSEWHERE = {
+    "prompt": "the prompt itself",
+    "strategy": "--strategy",
+    "seed": "--seed",
+    "gamma": "--gamma",
+    "num_inference_steps": "--steps",
+    "num_images_per_prompt": "--n (or --seeds)",
+    "batch_size": "--batch-size",
+    "object": "--object",
+    "count": "--count",
+    "generator": "--seed",
+}
+
+
 def settings(more: Iterable[str] | None) -> dict[str, Any]:
     """What --set says: NAME=VALUE, the value in JSON where it is JSON."""
-    found = {}
+    found: dict[str, Any] = {}
     for pair in more or []:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip().isidentifier():
             raise SettingsError(f"--set: expected NAME=VALUE, as in --set height=512, got {pair!r}.")
+        if name.strip() in ELSEWHERE:
+            raise SettingsError(f"--set {pair}: that is said with {ELSEWHERE[name.strip()]}.")
         try:
             found[name.strip()] = json.loads(value)
         except ValueError:
@@ -104,7 +136,9 @@ def load_counter(name: str, device: str = "auto") -> Any:
 
     mine = own(name)
     if mine is not None:
-        return counters.as_counter(mine)
+        made = counters.as_counter(mine)
+        plain = isinstance(made, counters.FunctionCounter)  # goes by its file too: two may share a name
+        return counters.FunctionCounter(made.function, called(name)) if plain else made  # type: ignore[attr-defined]
     embedded = name in counters.COUNTERS and name not in counters.DETECTORS
     return counters.load(name) if embedded else counters.load(name, device=device)
 
@@ -120,14 +154,20 @@ def own(name: str) -> Any:
             if shape["file"]
             else importlib.import_module(shape["module"])
         )
-    except (ImportError, OSError, SyntaxError) as error:
+    except Exception as error:  # whatever somebody's own file may raise
         raise SettingsError(
-            f"{name}: {shape['file'] or shape['module']} cannot be imported: {error}."
+            f"{name}: {shape['file'] or shape['module']} cannot be imported: {type(error).__name__}: {error}."
         ) from error
     if not hasattr(room, shape["name"]):
         names = ", ".join(x for x in vars(room) if not x.startswith("_"))
         raise SettingsError(f"{name}: there is no {shape['name']} in it. There are: {names}.")
     return getattr(room, shape["name"])
+
+
+def called(name: str) -> str:
+    """What a counter goes by in records and captions: FILE.py:FUNCTION without the folders before it."""
+    file, colon, function = name.rpartition(":")
+    return f"{Path(file).name}:{function}" if colon and file.endswith(".py") else name
 
 
 def _run(file: Path) -> Any:

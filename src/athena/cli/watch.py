@@ -64,13 +64,14 @@ def run(
 
     prompt = asks[0].prompt
     try:
-        for seen in watch(athena, prompt, every, seed=seed, **call):
-            if isinstance(seen, Look):
-                looks.append(seen)
-                if not json:
-                    typer.echo(f"step {seen.step:3}  {seen.count}/{prompt.count} {prompt.noun_plural}")
-            else:
-                result = seen
+        with output.kept(looks, path):
+            for seen in watch(athena, prompt, every, seed=seed, **call):
+                if isinstance(seen, Look):
+                    looks.append(seen)
+                    if not json:
+                        output.say(f"step {seen.step:3}  {seen.count}/{prompt.count} {prompt.noun_plural}")
+                else:
+                    result = seen
     finally:
         if looks or result:
             drawing.watch_picture(looks, result, prompt).save(path)

@@ -5,7 +5,7 @@ counter([image], ["apple"])                              # one supervision.Detec
 athena.Athena(pipe, lambda image, noun: my_count(image, noun))    # any function is a counter too
 """
 
-from athena.counters.base import Counter, FunctionCounter, Scripted, as_counter, count
+from athena.counters.base import Counter, FunctionCounter, Scripted, apart, as_counter, count
 from athena.counters.detector import Detector
 from athena.counters.loading import DETECTORS
 from athena.counters.registry import COUNTERS, find, load
@@ -22,6 +22,7 @@ __all__ = [
     "FunctionCounter",
     "Scripted",
     "Settings",
+    "apart",
     "as_counter",
     "count",
     "find",

@@ -78,6 +78,14 @@ def as_counter(counter: Any) -> Counter:
     return FunctionCounter(counter, getattr(counter, "__name__", type(counter).__name__))
 
 
+def apart(judge: Counter, counter: Counter | None) -> Counter:
+    """A judging function that shares its name with another one that steers gets a name of its own."""
+    if not isinstance(judge, FunctionCounter) or not isinstance(counter, FunctionCounter):
+        return judge
+    same = judge.name == counter.name and judge.function is not counter.function
+    return FunctionCounter(judge.function, f"{judge.name} (judge)") if same else judge
+
+
 def count(
     counter: Counter,
     images: Sequence[Any],

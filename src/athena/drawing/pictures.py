@@ -60,7 +60,9 @@ def boxed(image: Image.Image, detections: Any = None, scale: float = 1.0) -> Ima
 
     corners = np.clip(detections.xyxy * scale, 0, [*size, *size] - np.ones(4))
     boxes = sv.Detections(xyxy=corners, class_id=np.zeros(len(corners), dtype=int))
-    thin = max(2, round(max(size) / 250))
+    thin = max(
+        1, min(round(min(size) / 40), max(2, round(max(size) / 250)))
+    )  # a long thin picture keeps thin lines
     for colour, width in ((INK, 2 * thin), (BOX, thin)):  # bright on dark: seen on any ground
         brush = sv.BoxAnnotator(color=sv.Color.from_hex(colour), thickness=width)
         picture = brush.annotate(picture, boxes)

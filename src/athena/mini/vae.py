@@ -36,6 +36,7 @@ def build_vae() -> Any:
         shift_factor=0.0,
         use_quant_conv=False,
         use_post_quant_conv=False,
+        force_upcast=False,  # it decodes in half precision; and SDXL's upcast looks for that convolution
         mid_block_add_attention=False,
     )
 
