@@ -19,7 +19,7 @@ from athena.errors import (
     SettingsError,
     UnknownName,
 )
-from drive import SEVEN, bare, furthest
+from drive import SEVEN, bare, built, furthest
 
 GUIDED = [name for name in zoo.PIPELINES if name != "flux"]
 
@@ -667,3 +667,50 @@ def test_two_functions_of_one_name_are_told_apart():
     athena = Athena(zoo.sdxl(), one, two)
     assert athena.counter.name != athena.judge.name
     assert Athena(athena.pipe, one, one).judge.name == athena.counter.name
+
+
+def test_a_single_image_keeps_to_the_batch_size():
+    pipe, call = built("sdxl")
+    most = []
+    hook = pipe.unet.register_forward_pre_hook(lambda module, args: most.append(len(args[0])))
+    Athena(pipe, progress=False)(SEVEN, strategy="static", seed=1, batch_size=2, steer_steps=2, **call)
+    hook.remove()
+    assert max(most) == 2
+
+
+def test_static_without_a_number_in_the_prompt_is_refused():
+    pipe, call = built("sdxl")
+    with pytest.raises(PromptError, match="none to leave out"):
+        Athena(pipe, progress=False)("a photo of cats", count=5, strategy="static", seed=1, **call)
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        ({"stratgy": "static"}, "strategy"),
+        ({"gama": 9.0}, "gamma"),
+        ({"seed": 2**64 - 1, "num_images_per_prompt": 2}, "seed"),
+        ({"timesteps": 5}, "timesteps"),
+    ],
+)
+def test_slips_are_refused_where_a_pipe_takes_any_keyword(options, hint):
+    pipe, call = built("sdxl")
+    with pytest.raises(SettingsError, match=hint):
+        Athena(pipe, lambda image, noun: 5, progress=False)(SEVEN, **{"seed": 1, **call, **options})
+
+
+def test_a_counter_may_paint_on_its_image():
+    def paints(image, noun):
+        image.paste((255, 0, 0), (0, 0, *image.size))
+        return 7
+
+    pipe, call = built("sdxl")
+    call = {**call, "output_type": "pil"}
+    painted = Athena(pipe, paints, progress=False)(SEVEN, strategy="unsteered", seed=1, **call)
+    plain = Athena(pipe, progress=False)(SEVEN, strategy="unsteered", seed=1, **call)
+    assert np.array_equal(np.asarray(painted.image), np.asarray(plain.image))
+
+
+def test_a_path_that_is_no_model_is_told_before_a_counter_is_fetched():
+    with pytest.raises(athena.errors.LoadError, match="no folder"):
+        athena.generate("seven apples", model="/nonexisting/x")

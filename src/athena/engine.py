@@ -222,6 +222,7 @@ def generate(
     ours = Options(**{name: options[name] for name in planning.OURS if name in options})
     strategies.find(ours.strategy)  # a slip of the pen is told before gigabytes are loaded
     planning.targets(prompt, ours, models.find(model))
+    models.check(model)
     counter = default_counter(model) if counter is None else counter
     athena = loaded(model, counter, judge, device, dtype, offload)
     return athena(prompt, **{**models.find(model).call(), **options})

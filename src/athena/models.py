@@ -272,6 +272,16 @@ def preset_for(pipe: object) -> Preset:
     return DEFAULT
 
 
+def check(name: str | os.PathLike[str]) -> None:
+    """Whether a folder holds a pipeline, before anything is loaded or fetched; a hub id is not asked for."""
+    if not isinstance(name, str | os.PathLike):
+        raise SettingsError(f"model: expected a name, a folder or a hub id, got {name!r}.")
+    source = find(name).source or str(name)
+    folder = Path(source).expanduser()
+    if folder.exists() or _looks_like_path(source):
+        check_folder(folder)
+
+
 def load(
     name: str | os.PathLike[str],
     *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from math import inf, isfinite
 from numbers import Real
@@ -81,6 +81,8 @@ class Task:
                 "control: expected a prompt, such as ask.with_count(3) or ask.without_count(), "
                 f"got {self.wants.control!r}."
             )
+        if isinstance(self.wants, Probe | Finish):
+            self.wants = replace(self.wants, noise=whole("noise", self.wants.noise, 0))
         if isinstance(self.wants, Attempt) and not any(a is self.wants for a in self.attempts):
             raise SettingsError(
                 "the strategy returned an attempt it was not given: return one that a yield gave."
@@ -94,7 +96,11 @@ class Task:
 
     def steering(self, steps: int) -> Steering | None:
         wants = self.wants
-        if not isinstance(wants, Probe | Finish) or wants.control is None:
+        if (
+            not isinstance(wants, Probe | Finish)
+            or wants.control is None
+            or wants.control.text == self.ask.text
+        ):
             return None
         return Steering(wants.control.text, strength(wants.gamma), steps)
 
@@ -136,6 +142,12 @@ def make(prompt: Any, options: Options, rest: dict[str, Any], driver: Driver, pr
         gamma=settings.gamma if options.gamma is None else strength(options.gamma),
     )
     asks, seeds = targets(prompt, options, preset)
+    for ask in asks if name == "static" else ():
+        if ask.without_count().text == ask.text:
+            raise PromptError(
+                f'strategy "static" steers away from the prompt without its number, and "{ask.text}" has none to leave '
+                'out: write the number into the prompt, or choose strategy="adaptive".'
+            )
     copies = whole("num_images_per_prompt", options.num_images_per_prompt, 1)
     call = {x: repeated(x, value, len(asks), copies) for x, value in call.items()}
     asks = [ask for ask in asks for _ in range(copies)]
@@ -182,8 +194,11 @@ def derived(seed: int, noise: int) -> int:
 def steps_of(call: dict[str, Any], parameters: dict[str, inspect.Parameter]) -> int:
     """How many steps this call of the pipe will take."""
     for name in ("timesteps", "sigmas"):
-        if call.get(name) is not None:
-            return len(call[name])
+        given = call.get(name)
+        if given is not None:
+            if not hasattr(given, "__len__"):
+                raise SettingsError(f"{name}: expected a list with one entry a step, got {given!r}.")
+            return len(given)
     parameter = parameters.get("num_inference_steps")
     steps = call.get("num_inference_steps", parameter.default if parameter else 50)
     return whole("num_inference_steps", steps, 1)

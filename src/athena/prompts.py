@@ -184,6 +184,10 @@ def _counts_nothing(number: re.Match[str], count: int | None, phrase: _Phrase) -
     return not count or bool(named) or bool(re.search(r"\ban?\s+$", before, re.I))
 
 
+_SETS = "couple|pair|trio|quartet|handful|number|lot"
+_VAGUE = rf"an?|some|several|many|both|(?:a )?few|(?:an? )(?:{_SETS})s? of|(?:lots|plenty|dozens|hundreds) of"
+
+
 def _called(noun: str, found: list[_Counted]) -> list[_Counted]:
     """Those of `found` that are this noun, else those whose words end with it ("red apple")."""
     wanted = english.key(noun)
@@ -219,7 +223,7 @@ def _find_noun(text: str, noun: str) -> tuple[tuple[str, ...], tuple[int, int]]:
     start = tokens[i].start()
     while i and english.is_adjective(words[i - 1]) and not text[tokens[i - 1].end() : start].strip():
         i, start = i - 1, tokens[i - 1].start()
-    vague = re.search(r"\b(an?|some|several|many|(?:a )?few|a lot of|lots of)\s+$", text[:start], re.I)
+    vague = re.search(rf"\b({_VAGUE})\s+$", text[:start], re.I)
     return windows[at], vague.span(1) if vague else (start, start)
 
 
@@ -230,7 +234,8 @@ def _number_pattern() -> re.Pattern[str]:
     of = rf"\s+of(?!\s+(?:{english.OWNERS})\b)"
     return re.compile(rf"""
         (?<![\w$€£#/.~+@<=–-]) (?<![0-9][,:])
-        (?: (?P<range> {n}\s+(?:to|or|by|x|×)\s+{n} | between\s+{n}\s+and\s+{n} | [0-9]+\s*[-–x×]\s*[0-9]+ )
+        (?: (?P<range> {n}(?:\s+(?:to|or|and|by|x|×|&)\s+|\s*,\s*){n} | {n}\s+or\s+(?:more|fewer|less|so)
+              | between\s+{n}\s+and\s+{n} | [0-9]+\s*[-–x×]\s*[0-9]+ )
           | (?P<big> (?:(?:a|{n})[\s-]+)? {big} (?:[\s-]+(?:and[\s-]+)?(?:{n}|{big}))*
               | [0-9]{{1,3}}(?:,[0-9]{{3}})+ | [0-9]{{3,}} )
           | (?: (?P<half> (?:an?[\s-]+)? half (?:[\s-]+an?)? ) | (?P<dozens> an?|{n} ) ) [\s-]+dozen (?:{of})?
@@ -281,7 +286,9 @@ def _no_number(text: str, object: str | None, found: list[_Counted], chosen: lis
     things = english.noun_and_plural(english.key(object))[1] if object else "apples"
     how = f'write it before its noun, as in "three {things}" (a word or digits), or give count=3'
     if chosen:
-        return PromptError(f'"{chosen[0].said}" is not one count from 0 to {LARGEST}: {how}')
+        return PromptError(
+            f'"{chosen[0].said}" is not one count from 0 to {LARGEST}: {how.partition(", or give")[0]}'
+        )
     if object is None:
         return PromptError(f'"{text}" says no number ("a" and "an" are none): {how}')
     others = "; the prompt counts " + ", ".join(f'"{c.said}"' for c in found) if found else ""

@@ -151,8 +151,13 @@ def prepare(
     missing = [
         p.name
         for p in [*parameters.values()][1:]
-        if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
+        if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
     ]
+    hidden = [p.name for p in [*parameters.values()][1:] if p.kind is p.POSITIONAL_ONLY]
+    if hidden:
+        raise SettingsError(
+            f"strategy {name_of(strategy)}: {', '.join(hidden)} cannot be given by name; leave out the / behind it."
+        )
     missing = [name for name in missing if name not in options and name != "gamma"]
     if missing or not parameters:
         raise SettingsError(

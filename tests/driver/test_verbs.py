@@ -34,6 +34,37 @@ def test_run_is_the_bare_pipe_and_resume_is_the_straight_run(name, scheduler):
 
 
 @pytest.mark.parametrize("name", list(zoo.PIPELINES))
+@pytest.mark.parametrize("until", [1, 3])
+def test_a_run_stopped_while_it_is_steered_goes_on_steering(name, until):
+    pipe, call = built(name)
+    steering = [Steering(THREE, 2.0, 4), None]
+    straight = Driver(pipe).run([SEVEN, CATS], SEEDS, steering, **call)
+    states = Driver(pipe).run([SEVEN, CATS], SEEDS, steering, until=until, **call)
+    assert furthest(Driver(pipe).resume(states), straight) == 0.0
+    assert furthest(straight[:1], bare(pipe, [SEVEN], SEEDS[:1], call)) > 1e-3
+
+
+@pytest.mark.parametrize("name", ["sdxl", "sd15"])
+def test_guidance_may_be_switched_off_while_steering(name):
+    """diffusers' own recipe: the rows that are left are those of the prompt, and they are steered on."""
+    pipe, call = built(name)
+
+    def off(pipe, index, timestep, kwargs):
+        if index == 0:
+            pipe._guidance_scale = 0.0
+            kwargs = {
+                key: value[len(value) // 2 :] if key != "latents" else value for key, value in kwargs.items()
+            }
+        return kwargs
+
+    inputs = ["latents", "prompt_embeds"] + (["add_text_embeds", "add_time_ids"] if name == "sdxl" else [])
+    call |= {"callback_on_step_end": off, "callback_on_step_end_tensor_inputs": inputs}
+    plain = bare(pipe, [SEVEN], [1], call)
+    far = [furthest(Driver(pipe).run([SEVEN], [1], Steering(THREE, 2.0, n), **call), plain) for n in (1, 3)]
+    assert far[0] > 1e-3 and far[1] > far[0]
+
+
+@pytest.mark.parametrize("name", list(zoo.PIPELINES))
 @pytest.mark.parametrize("until", [1, 5, STEPS])
 def test_a_run_may_stop_anywhere(name, until):
     pipe, call = built(name)

@@ -96,7 +96,7 @@ EVERY: dict[str, Entry] = {
     "QwenImage21Pipeline": Entry(transformers.qwen21, {"height": 128, "width": 128, **TRUE_CFG}),
     "Ideogram4Pipeline": Entry(
         transformers.ideogram,
-        {**GUIDED, "guidance_schedule": None, **SHORT},
+        {**GUIDED, "guidance_schedule": None, "max_sequence_length": 96},
     ),
     "KandinskyCombinedPipeline": Entry(kandinsky.kandinsky, {**KANDINSKY, "output_type": "pt"}),
     "KandinskyV22CombinedPipeline": Entry(kandinsky.kandinsky22, KANDINSKY),
@@ -125,7 +125,14 @@ _DRAWS = (
     "it encodes the control picture with noise from the global random state, whatever generator it is given, so the "
     "bare pipe's images do not follow from the seed either"
 )
+_PADS = (
+    "it pads prompts to the longest of the batch and lets the padding be read, so the bare pipe's images depend on who "
+    "shares the batch (`batch_size=1` avoids it)"
+)
+
 REASONS: dict[str, str] = {
+    "NucleusMoEImagePipeline": _PADS,
+    "CogView4Pipeline": _PADS,
     "StableDiffusion3ControlNetPipeline": _DRAWS,
     "CogView4ControlPipeline": _DRAWS,
     "QwenImage21Pipeline": (

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from athena import models, strategies
-from athena._loading import check_folder
 from athena.cli.output import waiting
 from athena.errors import LoadError, SettingsError
 
@@ -35,9 +34,7 @@ class Setup:
 
     def __post_init__(self) -> None:
         self.own()  # a slip of the pen is told at once
-        folder = Path(self.own().source or self.model).expanduser()
-        if self.model.startswith((".", "/", "~")) or folder.exists():
-            check_folder(folder)
+        models.check(self.model)
         check_counter(self.counter)
         check_counter(self.judge)
 

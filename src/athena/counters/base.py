@@ -34,7 +34,12 @@ class FunctionCounter:
     name: str
 
     def __call__(self, images: Sequence[Any], nouns: Sequence[str]) -> list[Any]:
-        return [self.function(image, noun) for image, noun in zip(images, nouns, strict=True)]
+        return [self.function(own(image), noun) for image, noun in zip(images, nouns, strict=True)]
+
+
+def own(image: Any) -> Any:
+    """A copy that a function may paint on."""
+    return image.copy() if hasattr(image, "copy") else image
 
 
 class Scripted:
@@ -103,7 +108,7 @@ def count(
         counter = counter.for_estimates()
     more = {"prompts": prompts} if prompts is not None and _asks_for(counter, "prompts") else {}
     given = counter(images, nouns, **more)
-    if not isinstance(given, Iterable):
+    if not isinstance(given, Iterable) or isinstance(given, str | dict | set):
         raise CounterError(
             f'counter "{counter.name}" gave {given!r}, not a list with an answer for each image.'
         )

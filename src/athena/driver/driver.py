@@ -65,8 +65,17 @@ class Driver:
     def resume(self, states: State | Sequence[State], until: int | None = None, **changed: Any) -> Any:
         """Finish stopped runs, bit for bit as if they had never stopped; or stop them once more at a later step."""
         several = [states] if isinstance(states, State) else list(states)
-        how = {"resumed": several, "until": until, "estimate": until is not None}
-        return self.enter([s.row for s in several], {**several[0].call, **changed}, **how)
+        rows, shared = [s.row for s in several], {**several[0].call, **changed}
+        order = int(getattr(self.pipe.scheduler, "order", 1))
+        steering = [
+            s.steering if s.steering and s.calls < s.steering.steps * order else None for s in several
+        ]
+        with self.request():
+            how: dict[str, Any] = {"resumed": several, "until": until, "estimate": until is not None}
+            if any(steering):  # stopped while it was steered; prompts are encoded in the order they were before
+                self.enter(rows, shared, listening=True)
+                how |= {"steering": steering, "control": self.heard(rows, shared, steering)}
+            return self.enter(rows, shared, **how)
 
     def estimate(self, states: State | Sequence[State]) -> Any:
         """What the images would be if the denoiser were right at this step: the clean estimates, decoded."""
@@ -141,6 +150,12 @@ class Driver:
         assert request is not None
         if not all(row.key in request.first for row in rows):
             self.enter(rows, shared, first_only=True, **limits)  # made now, not later: `Entry.main` keeps it
+        return self.heard(rows, shared, steering)
+
+    def heard(
+        self, rows: Sequence[Row], shared: dict[str, Any], steering: Sequence[Steering | None]
+    ) -> list[Call]:
+        """The same, where the shape of an answer is known already."""
         controls = [
             Row(s.control if s else row.prompt, row.seed, row.own, row.spent)
             for s, row in zip(steering, rows, strict=True)

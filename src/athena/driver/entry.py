@@ -75,6 +75,7 @@ class Entry:
     heard: list[Call] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
     started: list[tuple[Call, Layout, rw.Difference]] = field(default_factory=list)
+    learned: set[tuple[int, int]] = field(default_factory=set)  # what was heard in this entry: module, nth
     changed: set[int] = field(default_factory=set)  # calls after which the user's callback changed the run
 
     def __post_init__(self) -> None:
@@ -101,6 +102,8 @@ class Entry:
             self.check(layout)
         if self.listening:
             self.heard.append(call)
+        if self.calls == 0 and nth < len(self.control):
+            self.started.append((call, layout, rw.compare(call.tree, self.control[nth].tree, layout)))
         if self.muted and not (self.resumed and call.remembers and self.calls == 0):
             return self.silent(module, forward, call, layout)
         if self.calls < self.steered_calls and nth < len(self.control):
@@ -149,6 +152,9 @@ class Entry:
         return rw.take(zeros, [0] * layout.rows, Layout(1, layout.lists))
 
     def learn_silence(self, module: torch.nn.Module, call: Call, layout: Layout, answer: Tree) -> None:
+        if (id(module), self.nth) in self.learned:  # the shapes of a step are those of the last
+            return
+        self.learned.add((id(module), self.nth))
         key = voice(module, call)
         if key not in self.request.silences:
             self.request.silences[key] = silence(answer, layout)
@@ -166,7 +172,7 @@ class Entry:
 
     def main(self, module: torch.nn.Module, forward: Forward, call: Call, layout: Layout, nth: int) -> Tree:
         """The prompts' own predictions. The first depends on prompt and noise alone: restarts share it."""
-        if self.calls or is_cached(module) or call.remembers:
+        if self.calls or is_cached(module) or call.remembers or call.padded:
             if self.first_only:  # nothing can be kept: only the shape of an answer is wanted
                 return self.silent(module, forward, call, layout)
             answer = self.evaluate(forward, call, layout)
@@ -201,14 +207,12 @@ class Entry:
         self, module: torch.nn.Module, forward: Forward, call: Call, layout: Layout, nth: int
     ) -> Tree:
         """Evaluate the prompt's rows and, of the control prompt's, those that differ from them."""
-        theirs = self.control[nth]
-        if self.calls == 0:
-            self.started.append((call, layout, rw.compare(call.tree, theirs.tree, layout)))
-        first, known_layout, difference = self.started[nth]
+        theirs, (first, first_layout, difference) = self.control[nth], self.started[nth]
+        if layout != first_layout:
+            theirs, first, difference = self.narrowed(nth, layout)
         images = rw.images_of(layout.rows, len(self.rows))
         when = 0 if call.remembers else self.calls  # what a row was begun with, it is gone on with
         chosen = [r for r in sorted(difference.rows) if self.strength(images[r], when)]
-        chosen = chosen if layout == known_layout else []
         if not chosen:
             return self.main(module, forward, call, layout, nth)
         tied = ties_rows(module)
@@ -219,9 +223,9 @@ class Entry:
         part, part_layout = rw.take(grafted, taken, layout), Layout(len(taken), layout.lists)
         bill = [images[r] for r in taken]
         whole = Layout(layout.rows + len(taken), layout.lists)
-        fits = self.most_rows is None or whole.rows <= self.most_rows or len(self.rows) == 1
+        fits = self.most_rows is None or whole.rows <= self.most_rows
         alone = tied or call.remembers or is_cached(module)
-        if self.calls and difference.joinable and fits and not alone:
+        if (self.calls or call.padded) and difference.joinable and fits and not alone:
             both = Call.from_tree(rw.join([call.tree, part], [layout, part_layout]))
             answer = self.evaluate(forward, both, whole, [*images, *bill])
             main = rw.take(answer, range(layout.rows), whole)
@@ -234,6 +238,18 @@ class Entry:
         if tied:
             control = rw.take(control, [taken.index(r) for r in chosen], part_layout)
         return steer_rows(main, control, chosen, gammas, call.sample)
+
+    def narrowed(self, nth: int, layout: Layout) -> tuple[Call, Call, rw.Difference]:
+        """What was heard, for the rows that are left once guidance was switched off: those that the prompt changes."""
+        theirs, (first, first_layout, difference) = self.control[nth], self.started[nth]
+        left = sorted(difference.rows)
+        if len(left) != layout.rows or layout.rows % len(self.rows):
+            raise PipelineError(
+                f"the denoiser was given {layout.rows} rows after {first_layout.rows}, while it was steered: which of "
+                "them to steer cannot be told. Steer fewer steps (steer_steps), or change the rows later."
+            )
+        ours, other = (Call.from_tree(rw.take(one.tree, left, first_layout)) for one in (first, theirs))
+        return other, ours, rw.compare(ours.tree, other.tree, layout)
 
     def strength(self, image: int, calls: int) -> float:
         steering = self.steering[image]
@@ -283,6 +299,7 @@ class Entry:
                     began=self.began,
                     clean=None if clean is None else clean[one].to(answer[0].dtype),
                     call=self.shared,
+                    steering=self.steering[i] if self.steering else None,
                     changed=frozenset(self.changed),
                 )
             )

@@ -61,6 +61,12 @@ class Call:
         """Whether it carries something that an earlier step has filled."""
         return any(self.kwargs.get(name) is not None for name in MEMORIES)
 
+    @property
+    def padded(self) -> bool:
+        """Whether it carries a side network's answer, as long as the batch's longest prompt: no row goes alone."""
+        hinted = any(self.kwargs.get(name) is not None for name in FROM_SIDE_NETWORKS)
+        return hinted and isinstance(self.sample, list | tuple)
+
     def even(self) -> Call:
         """The same with one time for each row."""
         rows, kwargs = len(self.sample), dict(self.kwargs)

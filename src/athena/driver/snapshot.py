@@ -42,6 +42,7 @@ class State:
     began: Tensor  # the global one's when the run was entered: some pipes encode their picture with it
     clean: Tensor | None  # z^_0 from the last prediction; None when the scheduler can't be read
     call: dict[str, Any]  # the pipe's arguments that all images share
+    steering: Any = None  # what steered the run, to be gone on with where it is not over
     changed: frozenset[int] = frozenset()  # calls after which the user's callback changed more than latents
 
 

@@ -17,6 +17,7 @@ from athena.testing import rows
 from athena.testing.subject import (
     APPLES,
     CATS,
+    LONG,
     SEVEN,
     THREE,
     Failed,
@@ -121,7 +122,7 @@ def ends_roughly(scheduler: Any) -> bool:
 
 
 def batches(s: Subject) -> None:
-    prompts, seeds = (SEVEN, CATS, THREE), (1, 2, 3)
+    prompts, seeds = (SEVEN, LONG, THREE), (1, 2, 3)
     steering = [AWAY, None, Steering(APPLES, 1.0, 1)]
     together = numbers(s.run(prompts, seeds, steering))
     alone = [numbers(s.run([p], [n], [how])) for p, n, how in zip(prompts, seeds, steering, strict=True)]
@@ -130,8 +131,8 @@ def batches(s: Subject) -> None:
         return
     if not s.batches:
         raise Failed(f"they differ by {gap:.1g}; the bare pipe has no batches")
-    pair = (SEVEN, APPLES)  # of two lengths
-    bare = furthest(s.bare(pair, (1, 2)), torch.cat([s.bare((SEVEN,), (1,)), s.bare((APPLES,), (2,))]))
+    pair = (SEVEN, LONG)
+    bare = furthest(s.bare(pair, (1, 2)), torch.cat([s.bare((SEVEN,), (1,)), s.bare((LONG,), (2,))]))
     raise Failed(f"they differ by {gap:.1g}; the bare pipe's own batch by {bare:.1g}")
 
 

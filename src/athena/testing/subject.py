@@ -17,6 +17,7 @@ from torch import Tensor
 from athena.driver import Driver, denoisers, own_of_each
 
 SEVEN, THREE, CATS = "a photo of seven apples", "a photo of three apples", "a photo of two cats"
+LONG = f"{CATS} on the long road that goes on over the hills and far away, past the mill and the old town"
 APPLES = "a photo of apples"
 PICTURES = ("control_image", "image", "mask_image")  # what ControlNets call theirs
 SMALL: dict[str, Any] = {
