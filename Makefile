@@ -5,7 +5,7 @@ PY     := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format bench bench-runner pipelines results tune mini clean
+.PHONY: help install demo test lint format bench bench-runner zero pipelines results tune mini clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -51,6 +51,8 @@ tune: $(STAMP)  ## search the embedded models' settings on their tuning split: o
 pipelines: $(STAMP)  ## hold every pipeline diffusers maps to the conformance suite
 	$(PY) benchmarks/pipelines.py
 
+zero: $(STAMP)  ## an estimate of nothing: "no apples" or "one apples" as the control prompt
+	$(PY) benchmarks/zero.py
 
 mini: $(STAMP)  ## train the embedded models again, all of them (hours)
 	$(PY) -m athena.mini.train all

@@ -72,7 +72,9 @@ class Driver:
         ]
         with self.request():
             how: dict[str, Any] = {"resumed": several, "until": until, "estimate": until is not None}
-            if any(steering):  # stopped while it was steered; prompts are encoded in the order they were before
+            if any(
+                steering
+            ):  # stopped while it was steered; prompts are encoded in the order they were before
                 self.enter(rows, shared, listening=True)
                 how |= {"steering": steering, "control": self.heard(rows, shared, steering)}
             return self.enter(rows, shared, **how)

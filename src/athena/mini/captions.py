@@ -23,8 +23,8 @@ def blur(count: int, hardness: float) -> np.ndarray[Any, Any]:
     said = np.arange(SAID + 1)
     if count == 0:
         return np.asarray(said == 0, np.float64)
-    width = hardness * (0.38 + 0.13 * (count - 1))
-    odds = np.exp(-((said - count - hardness * 0.07 * (count - 1)) ** 2) / (2 * width**2))
+    width = hardness * (0.28 + 0.15 * (count - 1))
+    odds = np.exp(-((said - count - hardness * 0.10 * (count - 1)) ** 2) / (2 * width**2))
     odds[0] = 0
     total: np.ndarray[Any, Any] = odds / odds.sum()
     return total

@@ -32,7 +32,7 @@ class Pool:
 POOLS = {
     "vae": Pool(40_000, 100_000_000),  # busy pictures of several nouns
     "held-out": Pool(2_000, 900_000_000),  # what the counters and the autoencoder are tested on
-    "train": Pool(160_000, 200_000_000),  # one noun, long-tailed counts
+    "train": Pool(64_000, 200_000_000),  # one noun, long-tailed counts
     "mini": Pool(40_000, 300_000_000),  # what the counters learn from: 0..12, others among them
     "mini-judge": Pool(40_000, 400_000_000),
 }

@@ -13,10 +13,10 @@ PRESETS: dict[str, dict[str, Any]] = {
         "width": 128,
         "resolution": 128,
         "extra": {},
-        # `athena tune`, 7 trials on 54 prompts each: docs/results/mini-sdxl-tuned.json
+        # `athena tune`, 6 trials on 54 prompts each: docs/results/mini-sdxl-tuned.json
         "static": {"t_est": 12, "t_steer": 12, "gamma": 4.962},
-        "feedback": {"t_est": 8, "t_steer": 10, "gamma": 0.364},
-        "adaptive": {"t_est": 10, "t_steer": 9, "gamma": 0.715},
+        "feedback": {"t_est": 16, "t_steer": 6, "gamma": 2.642},
+        "adaptive": {"t_est": 17, "t_steer": 8, "gamma": 1.528},
     },
     "mini-sd3": {
         "steps": 25,
