@@ -37,7 +37,9 @@ def main() -> None:
     how = {"seed": [one.seed for one in entries], "batch_size": 32, "estimate_step": STEP}
     how |= {"steer_steps": 10, "gamma": 1.0, **models.find(MODEL).call()}
     athena = engine.loaded(MODEL, "mini", "mini-judge", "cpu", None, None)
-    found = {name: athena([one.asked for one in entries], strategy=told(least), **how) for name, least in WAYS}
+    found = {
+        name: athena([one.asked for one in entries], strategy=told(least), **how) for name, least in WAYS
+    }
     empty = [i for i, r in enumerate(found["no"]) if r.attempts[0].count == 0]
     if not empty:
         sys.exit(f"no estimate of 0 after step {STEP}: nothing to compare")

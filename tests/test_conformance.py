@@ -36,6 +36,11 @@ def test_nothing_needs_to_be_given(pipe):
     assert conformance(pipe).passed
 
 
+def test_a_slip_in_what_is_given_is_told(pipe):
+    with pytest.raises(athena.errors.UnknownName, match="height"):
+        conformance(pipe, hieght=64)
+
+
 def test_what_is_no_pipeline_is_not_drivable():
     report = conformance(torch.nn.Linear(2, 2))
     assert not report.passed

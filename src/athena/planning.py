@@ -40,12 +40,6 @@ class Options:
 
 OURS = tuple(Options.__dataclass_fields__)
 MOST_SEED = 2**64 - 1
-LEGACY = (
-    "callback",
-    "callback_steps",
-    "prior_callback",
-    "prior_callback_steps",
-)  # what diffusers' own pipes still read from their **kwargs
 
 
 @dataclass(eq=False)
@@ -224,15 +218,14 @@ def repeated(name: str, value: Any, n: int, copies: int) -> Any:
 
 def known(call: dict[str, Any], driver: Driver, options: Sequence[str]) -> None:
     """Every argument is one of ours, of the strategy's or of the pipe's."""
-    parameters = driver.parameters
     for name in call:
         if name == "generator":
             raise SettingsError("generator: give seed= instead, one number an image.")
         if name.endswith("prompt_embeds"):
             raise SettingsError(f"{name}: the prompt is needed as text, to write another number into it.")
-        if name not in parameters and not driver.takes_anything and name not in LEGACY:
+        if not driver.knows(name):
             beside = {"self", "args", "kwargs", "prompt", "generator"}
-            raise UnknownName("setting", name, {*parameters, *OURS, *options} - beside)
+            raise UnknownName("setting", name, {*driver.parameters, *OURS, *options} - beside)
 
 
 def whole(name: str, value: Any, least: int, most: float = inf) -> int:

@@ -31,7 +31,7 @@ def run(
     and with 3 when one does not.
     """
     setup.Setup(model)  # a slip of the pen is told at once
-    call = setup.settings(more)
+    call = setup.settings(more, {})
     with output.waiting(f"loading {model}"):
         pipe = models.load(model, device=device, dtype=dtype, offload=offload)
     pipe.set_progress_bar_config(disable=True)  # a bar for each of its many small runs tells nothing

@@ -97,15 +97,15 @@ ELSEWHERE = {
 }
 
 
-def settings(more: Iterable[str] | None) -> dict[str, Any]:
+def settings(more: Iterable[str] | None, elsewhere: dict[str, str] = ELSEWHERE) -> dict[str, Any]:
     """What --set says: NAME=VALUE, the value in JSON where it is JSON."""
     found: dict[str, Any] = {}
     for pair in more or []:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip().isidentifier():
             raise SettingsError(f"--set: expected NAME=VALUE, as in --set height=512, got {pair!r}.")
-        if name.strip() in ELSEWHERE:
-            raise SettingsError(f"--set {pair}: that is said with {ELSEWHERE[name.strip()]}.")
+        if name.strip() in elsewhere:
+            raise SettingsError(f"--set {pair}: that is said with {elsewhere[name.strip()]}.")
         try:
             found[name.strip()] = json.loads(value)
         except ValueError:

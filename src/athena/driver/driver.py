@@ -38,14 +38,17 @@ class Driver:
     def __init__(self, pipe: Any) -> None:
         self.pipe = pipe
         self.parameters = check(pipe)
-        own = type(pipe).__call__.__module__.startswith(
-            "diffusers."
-        )  # their **kwargs swallow slips of the pen
-        open_ended = any(p.kind is p.VAR_KEYWORD for p in self.parameters.values())
-        self.takes_anything = open_ended and not own
         self._lock = LOCKS.setdefault(pipe, threading.RLock())
         self._local = threading.local()  # the open request: every thread has its own
         self._silences: dict[Any, Any] = {}
+
+    def knows(self, argument: str) -> bool:
+        """Whether the pipe's call reads an argument of this name."""
+        open_ended = any(p.kind is p.VAR_KEYWORD for p in self.parameters.values())
+        theirs = type(self.pipe).__call__.__module__.startswith(
+            "diffusers."
+        )  # those swallow slips of the pen
+        return argument in self.parameters or (open_ended and (not theirs or argument in traits.LEGACY))
 
     # --- the verbs
 

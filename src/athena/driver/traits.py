@@ -47,3 +47,6 @@ PICTURES = (
     "control_image",
     "mask_image",
 )  # and of these where they come as a list, beside a ControlNet
+
+# What diffusers' own pipes still read from their **kwargs.
+LEGACY = ("callback", "callback_steps", "prior_callback", "prior_callback_steps")

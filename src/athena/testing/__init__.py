@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
+from athena.errors import PipelineError, UnknownName
 from athena.testing.checks import CHECKS, NAMES
 from athena.testing.report import Check, Report
 from athena.testing.subject import Failed, Subject, in_short
@@ -18,6 +20,9 @@ def conformance(pipe: Any, **call: Any) -> Report:
     steps on the smallest picture the pipeline makes, so even a large model is done in minutes.
     """
     subject = Subject(pipe, call)
+    with suppress(PipelineError):  # the first check tells of that
+        for slip in [name for name in call if not subject.driver.knows(name)]:
+            raise UnknownName("setting", slip, {*subject.taken} - {"self", "args", "kwargs"})
     checks: list[Check] = []
     for name in NAMES:
         reached = not checks or checks[0].passed
