@@ -18,8 +18,8 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(STAMP)  ## three prompts under four strategies, here and now: a picture in out/demo
-	$(PY) -m athena compare "a photo of seven apples on the grass" "a photo of nine balloons in the snow" \
-	    "a photo of six mushrooms on the ground" --judge mini-judge --allow-inexact --out out/demo
+	$(PY) -m athena compare "a photo of seven apples on the grass" "a photo of eight donuts on a table" \
+	    "a photo of six mushrooms on the ground" --seed 8 --judge mini-judge --allow-inexact --out out/demo
 
 test: lint  ## lint, types and every test
 	$(PY) -m pytest
