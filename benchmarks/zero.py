@@ -17,7 +17,7 @@ from athena.bench import facts
 from athena.bench.metrics import mcnemar, wilson
 
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "zero.md"
-MODEL, STEP = "mini", 3
+MODEL, STEP, SEEDS = "mini", 2, 2
 
 
 def told(least: int) -> object:
@@ -33,8 +33,9 @@ def told(least: int) -> object:
 
 
 def main() -> None:
-    entries = datasets.mini("tune")
-    how = {"seed": [one.seed for one in entries], "batch_size": 32, "estimate_step": STEP}
+    entries = datasets.mini("tune") * SEEDS
+    seeds = [one.seed + 10_000 * (i * SEEDS // len(entries)) for i, one in enumerate(entries)]
+    how = {"seed": seeds, "batch_size": 32, "estimate_step": STEP}
     how |= {"steer_steps": 10, "gamma": 1.0, **models.find(MODEL).call()}
     athena = engine.loaded(MODEL, "mini", "mini-judge", "cpu", None, None)
     found = {
@@ -46,7 +47,7 @@ def main() -> None:
     lines = [
         "# An estimate of nothing",
         "",
-        f"Made by `make zero`: `{athena.pipe.name_or_path.rpartition('/')[2]}`, {len(entries)} prompts of the tuning "
+        f"Made by `make zero`: `{athena.pipe.name_or_path.rpartition('/')[2]}`, {len(entries)} images of the tuning "
         f"split, counted after step {STEP} of 25, gamma 1, ten steered steps. After so few steps {len(empty)} of the "
         "images showed nothing; of those, steered away from:",
         "",
