@@ -52,8 +52,10 @@ def pictures_are_rows(pipe: Any, call: dict[str, Any]) -> bool:
 def processors(module: torch.nn.Module) -> Iterator[tuple[torch.nn.Module, Any]]:
     """Every attention of a denoiser that has one, with its processor."""
     for child in module.modules():
-        if hasattr(child, "processor"):
-            yield child, child.processor
+        slots = vars(child)  # asking the module itself takes much longer where it has none
+        processor = slots.get("processor", slots["_modules"].get("processor"))
+        if processor is not None:
+            yield child, processor
 
 
 def ties_rows(module: torch.nn.Module) -> bool:

@@ -69,12 +69,12 @@ class Call:
 
     def even(self) -> Call:
         """The same with one time for each row."""
-        rows, kwargs = len(self.sample), dict(self.kwargs)
+        rows, evened = len(self.sample), {}
         for name in TIMES:
-            x = kwargs.get(name)
+            x = self.kwargs.get(name)
             if isinstance(x, Tensor) and x.ndim == 1 and 1 < len(x) < rows and rows % len(x) == 0:
-                kwargs[name] = x.repeat_interleave(rows // len(x))
-        return Call(self.args, kwargs)
+                evened[name] = x.repeat_interleave(rows // len(x))
+        return Call(self.args, {**self.kwargs, **evened}) if evened else self
 
     @property
     def tree(self) -> Tree:
@@ -123,6 +123,8 @@ def take(tree: Tree, index: Sequence[int], layout: Layout) -> Tree:
     """The rows named by `index`, in that order."""
 
     def pick(x: Tree) -> Tree:
+        if isinstance(x, Tensor) and len(index) == 1:  # by far the most frequent, and twice as quick this way
+            return x[index[0] : index[0] + 1].clone(memory_format=torch.contiguous_format)
         if isinstance(x, Tensor):
             return x.index_select(0, torch.tensor(index, device=x.device))
         return type(x)(x[i] for i in index)
