@@ -44,11 +44,13 @@ class Driver:
 
     def knows(self, argument: str) -> bool:
         """Whether the pipe's call reads an argument of this name."""
-        open_ended = any(p.kind is p.VAR_KEYWORD for p in self.parameters.values())
+        if argument in self.parameters:
+            return True
         theirs = type(self.pipe).__call__.__module__.startswith(
             "diffusers."
         )  # those swallow slips of the pen
-        return argument in self.parameters or (open_ended and (not theirs or argument in traits.LEGACY))
+        open_ended = any(p.kind is p.VAR_KEYWORD for p in self.parameters.values())
+        return open_ended and (not theirs or argument in traits.LEGACY)
 
     # --- the verbs
 
