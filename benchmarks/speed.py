@@ -95,8 +95,8 @@ def main() -> None:
     lines = [
         "# Speed",
         "",
-        f"Made by `make bench`. Ratios of wall-clock times, {STEPS} steps, tiny random pipelines and the embedded model, on one "
-        f"thread of {platform.processor() or platform.machine()}; Python {platform.python_version()}, "
+        f"Made by `make bench`. Ratios of wall-clock times, {STEPS} steps, tiny random pipelines and the embedded "
+        f"model, on one thread of {platform.processor() or platform.machine()}; Python {platform.python_version()}, "
         + ", ".join(f"{x} {version(x)}" for x in ("torch", "diffusers", "transformers"))
         + f". The least of {REPEATS}, 3 and 2 runs taken in turns; the last column with 10 steps.",
         "",
