@@ -62,6 +62,10 @@ def test_guidance_may_be_switched_off_while_steering(name):
     plain = bare(pipe, [SEVEN], [1], call)
     far = [furthest(Driver(pipe).run([SEVEN], [1], Steering(THREE, 2.0, n), **call), plain) for n in (1, 3)]
     assert far[0] > 1e-3 and far[1] > far[0]
+    both = Driver(pipe).run([SEVEN, CATS], SEEDS, [Steering(THREE, 2.0, 3), None], **call)
+    alone = Driver(pipe).run([SEVEN], SEEDS[:1], Steering(THREE, 2.0, 3), **call)
+    assert furthest(both[:1], alone) < 1e-4, "beside an image that is not steered"
+    assert furthest(both[1:], bare(pipe, [CATS], SEEDS[1:], call)) < 1e-4
 
 
 @pytest.mark.parametrize("name", list(zoo.PIPELINES))

@@ -15,6 +15,7 @@ from athena.bench.book import JUDGED, Book, append, appending, latest, lines, re
 from athena.bench.identity import digest
 from athena.counters import Counter
 from athena.datasets import Entry
+from athena.drawing.pictures import opened
 from athena.errors import LoadError, SettingsError
 
 AT_ONCE = 8
@@ -153,34 +154,11 @@ def record(
         "seconds": seconds,
         "image": str(path.resolve()),
     }
-    missing = (
-        "finished",
-        "steps",
-        "estimate_step",
-        "rows",
-        "calls",
-        "text_calls",
-        "decodes",
-        "counter_calls",
-        "memory_mb",
-    )
-    return {**known, **dict.fromkeys(missing)}
+    return {**known, **dict.fromkeys(UNKNOWN)}
 
 
 def batches(listed: Sequence[Any]) -> Iterator[Sequence[Any]]:
     yield from (listed[i : i + AT_ONCE] for i in range(0, len(listed), AT_ONCE))
-
-
-def opened(path: Path) -> Any:
-    from PIL import Image, ImageOps
-
-    from athena.drawing.pictures import flat
-
-    try:
-        with Image.open(path) as image:
-            return flat(ImageOps.exif_transpose(image))
-    except Exception as error:  # Pillow's readers raise whatever they meet in a broken file
-        raise LoadError(f"{path} cannot be read as a picture: {error}") from error
 
 
 def slug(name: str) -> str:

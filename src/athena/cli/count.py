@@ -96,17 +96,11 @@ def seen(
 
 def opened(name: str) -> Image:
     """The picture the right way up, in RGB."""
-    from PIL import Image, ImageOps
-
-    from athena.drawing.pictures import flat
+    from athena.drawing import pictures
 
     if not Path(name).exists():
         raise SettingsError(f"there is no picture {name}: give files, as in `athena count out/*.png`.")
-    try:
-        with Image.open(name) as image:
-            return flat(ImageOps.exif_transpose(image))
-    except Exception as error:  # Pillow's readers raise whatever they meet in a broken file
-        raise LoadError(f"{name} cannot be read as a picture: {error}") from error
+    return pictures.opened(Path(name))
 
 
 def origin(name: str) -> Result | None:

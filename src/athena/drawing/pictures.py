@@ -6,9 +6,12 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageOps
+
+from athena.errors import LoadError
 
 GREEN, RED, BOX = "#009E73", "#D55E00", "#F0E442"  # Okabe and Ito's bluish green, vermillion, yellow
 INK, FAINT, PAPER = "#1A1A1A", "#5A5A5A", "#FFFFFF"
@@ -67,6 +70,15 @@ def boxed(image: Image.Image, detections: Any = None, scale: float = 1.0) -> Ima
         brush = sv.BoxAnnotator(color=sv.Color.from_hex(colour), thickness=width)
         picture = brush.annotate(picture, boxes)
     return picture
+
+
+def opened(path: Path) -> Image.Image:
+    """A picture from a file, the right way up and flat."""
+    try:
+        with Image.open(path) as image:
+            return flat(ImageOps.exif_transpose(image))
+    except Exception as error:  # Pillow's readers raise whatever they meet in a broken file
+        raise LoadError(f"{path} cannot be read as a picture: {error}") from error
 
 
 def flat(image: Image.Image) -> Image.Image:

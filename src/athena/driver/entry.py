@@ -261,10 +261,13 @@ class Entry:
         return steer_rows(main, control, chosen, gammas, call.sample)
 
     def narrowed(self, nth: int, layout: Layout) -> tuple[Call, Call, rw.Difference]:
-        """What was heard, for the rows that are left once guidance was switched off: those that the prompt changes."""
+        """What was heard, for the rows that are left once guidance was switched off: those that a prompt can change."""
         theirs, (first, first_layout, difference) = self.control[nth], self.started[nth]
-        left = sorted(difference.rows)
-        if len(left) != layout.rows or layout.rows % len(self.rows):
+        images = len(
+            self.rows
+        )  # guidance stacks whole batches: one that the prompt changes somewhere is left whole
+        left = [b * images + i for b in sorted({r // images for r in difference.rows}) for i in range(images)]
+        if len(left) != layout.rows:
             raise PipelineError(
                 f"the denoiser was given {layout.rows} rows after {first_layout.rows}, while it was steered: which of "
                 "them to steer cannot be told. Steer fewer steps (steer_steps), or change the rows later."
@@ -280,10 +283,6 @@ class Entry:
 
     def step(self, inner: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         index, self.calls, self.nth = self.calls, self.calls + 1, 0
-        if index >= self.free and self.until is None:
-            answer = inner(*args, **kwargs)
-            self.request.on_step(len(self.rows))
-            return answer
         if self.listening or self.first_only:
             raise Stop
         passed = self.resumed[0].calls if self.resumed else 0
